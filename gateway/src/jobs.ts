@@ -4,10 +4,10 @@ import type { UseLog } from './keys/key-cache.ts';
 import { deleteMinutes, saveMinutes } from './traffic/traffic.sql.ts';
 import { type TrafficCounter, trafficKeptMs } from './traffic/traffic-counter.ts';
 
-/** Longer than any gateway goes without polling; one that does drops its whole cache. */
+/** Longer than any gateway goes without polling. A gateway that misses more drops its whole cache. */
 const changesKeptMs = 3_600_000;
 
-/** Returns the job that writes when keys were last used. */
+/** Returns the job that saves when keys were last used. */
 export function saveKeyUses(uses: UseLog): Job<undefined> {
   return {
     name: 'save-key-uses',
@@ -29,7 +29,7 @@ export const forgetOldChanges: Job<undefined> = {
   },
 };
 
-/** Returns the job that saves the requests that this gateway has counted. */
+/** Returns the job that saves the requests counted by this gateway. */
 export function saveTraffic(traffic: TrafficCounter): Job<undefined> {
   return {
     name: 'save-traffic',
@@ -43,7 +43,7 @@ export function saveTraffic(traffic: TrafficCounter): Job<undefined> {
   };
 }
 
-/** Deletes what is older than a day. */
+/** Deletes traffic older than a day. */
 export const forgetOldTraffic: Job<undefined> = {
   name: 'forget-old-traffic',
   everyMs: 60_000,

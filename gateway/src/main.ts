@@ -58,7 +58,7 @@ export async function startGateway(
   const jobs = [saveKeyUses(uses), forgetOldChanges, saveTraffic(traffic), forgetOldTraffic].map((job) =>
     startJob(job, work),
   );
-  // Ready means taking requests: without the database all gateways respond alike, better than a balancer without any.
+  // Ready means accepting requests. Without the database all gateways respond alike, which is better than none behind the load balancer.
   let isStopping = false;
   const addressOf = clientAddressReader(config.TRUSTED_PROXIES);
   const traces = openTraces(config, { log, addressOf });

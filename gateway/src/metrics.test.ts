@@ -1,5 +1,5 @@
 /**
- * Telemetry starts once in a process.
+ * Telemetry can start only once in a process.
  * @jest-environment node
  */
 import {
@@ -51,7 +51,7 @@ function seriesOf(name: string): { labels: Record<string, string>; value: number
   });
 }
 
-describe('metrics for Prometheus, without any collector', () => {
+describe('metrics for Prometheus, without a collector', () => {
   const durations = (status: string) =>
     seriesOf('http_server_request_duration_bucket').filter(
       ({ labels }) => labels.http_response_status_code === status && !labels.http_route?.startsWith('/admin'),
@@ -68,12 +68,12 @@ describe('metrics for Prometheus, without any collector', () => {
     expect(durations('503')[0]?.labels).toMatchObject({ http_route: '/v1/calendar/settings' });
   });
 
-  it('have no route of a path that is none', () => {
+  it('have no route for an unknown path', () => {
     expect(durations('404')[0]?.labels).toMatchObject({ http_request_method: 'GET' });
     expect(durations('404')[0]?.labels).not.toHaveProperty('http_route');
   });
 
-  it('count limits that were reached', () => {
+  it('count reached limits', () => {
     expect(seriesOf('platform_limits_reached_total')).toMatchObject([
       { labels: { platform_limit: 'key_rate' }, value: 1 },
       { labels: { platform_limit: 'head_size' }, value: 1 },
@@ -94,7 +94,7 @@ describe('metrics for Prometheus, without any collector', () => {
     });
   });
 
-  it('count requests that were refused unread', () => {
+  it('count requests refused before they were read', () => {
     const unread = seriesOf('gateway_requests_unread_total');
     expect(unread.map(({ labels, value }) => [labels.http_response_status_code, value])).toEqual([
       ['400', 2],
@@ -105,7 +105,7 @@ describe('metrics for Prometheus, without any collector', () => {
   it('have the duration of requests that no handler served', () => {
     const counted = seriesOf('http_server_request_duration_count').filter(({ labels }) => !labels.http_route);
     const statuses = counted.map(({ labels, value }) => [labels.http_response_status_code, value]);
-    // One unknown path on each port, and one wrong key: also at a path that only begins like a probe's.
+    // One unknown path and one wrong key on each port. One of the keys was sent to a path that only begins like a health check.
     expect(Object.fromEntries(statuses)).toEqual({ 401: 2, 404: 2 });
   });
 });

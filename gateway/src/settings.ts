@@ -12,15 +12,15 @@ const serviceUrl = z
 const count = (value: number) => z.coerce.number().int().min(1).default(value);
 const positive = (value: number) => z.coerce.number().positive().default(value);
 
-/** Shortest prefixes of a range of proxies: the private 10.0.0.0/8, and what a provider of networks has. */
+/** Shortest allowed prefixes of a range of proxies: the private 10.0.0.0/8, and that of a large network provider. */
 const shortestPrefix = { ipv4: 8, ipv6: 16 };
 
-/** Parses a range of proxies. Throws for what `parseRange` throws for, and for more than anybody has: any client could say that it is another. */
+/** Parses a range of proxies. Throws like `parseRange`, and for a range so wide that clients in it could forge addresses. */
 function proxyRange(text: string): AddressRange {
   const [network, bits] = parseRange(text);
   const least = shortestPrefix[network.kind()];
   if (bits < least)
-    throw new Error(`${text} is nearly everybody, who could all say that they are another: /${least} at least`);
+    throw new Error(`${text} must have a prefix of /${least} or longer, or clients could forge their addresses`);
   return [network, bits];
 }
 

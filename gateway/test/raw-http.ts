@@ -1,17 +1,17 @@
 import { connect } from 'node:net';
 
-/** The response that came back over one connection. */
+/** The response received over one connection. */
 export interface RawReply {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Everything that came, 100 Continue and further responses included. */
+  /** Everything received, including 100 Continue and further responses. */
   all: string;
 }
 
 /**
- * Writes bytes as they are and reads until the server closes the connection (send `Connection: close`, or have it
- * refused). `whenContinued` is written once the server has said 100 Continue.
+ * Writes bytes unchanged and reads until the server closes the connection, so send `Connection: close` or an invalid
+ * request. Writes `whenContinued` after 100 Continue.
  */
 export function sendRaw(url: string, head: string, whenContinued?: string, timeoutMs = 5_000): Promise<RawReply> {
   const { hostname, port } = new URL(url);

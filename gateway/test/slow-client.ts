@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
-/** A connection on which a request is written piece by piece. */
+/** A connection on which a test writes a request in parts. */
 export class SlowClient {
-  /** Everything that came back. */
+  /** Everything received. */
   all = '';
   isClosed = false;
   readonly #socket: Socket;
@@ -16,7 +16,7 @@ export class SlowClient {
     this.send(text);
   }
 
-  /** Sends the head of a POST with Expect: 100-continue; the 100 tells that the gateway is ready for the body. */
+  /** Sends the head of a POST with Expect: 100-continue. The 100 shows that the gateway is ready for the body. */
   static post(url: string, path: string, length: number, key?: string): SlowClient {
     const lines = [`POST ${path} HTTP/1.1`, 'Host: x', 'Content-Type: application/json', `Content-Length: ${length}`];
     if (key) lines.push(`Authorization: Bearer ${key}`);
@@ -27,7 +27,7 @@ export class SlowClient {
     return this.all.startsWith('HTTP/1.1 100');
   }
 
-  /** Status of the response; undefined until it is there. */
+  /** Status of the response, or undefined until it arrives. */
   get status(): number | undefined {
     const status = /HTTP\/1\.1 ([2-5]\d\d)/.exec(this.all)?.[1];
     return status === undefined ? undefined : Number(status);
@@ -37,10 +37,7 @@ export class SlowClient {
     this.#socket.write(text);
   }
 
-  /**
-   * Returns the status of the response; rejects if it is not there within 20 s, or if the connection closes without
-   * one.
-   */
+  /** Returns the status of the response. Rejects after 20 s without one, or if the connection closes first. */
   responseStatus(): Promise<number> {
     return new Promise((resolve, reject) => {
       const look = () => {

@@ -27,7 +27,7 @@ export function toAccount(row: AccountWithSandbox): z.output<typeof Account> {
 }
 
 /**
- * Returns the account context that is signed into requests and carried by events. A suspended account has no modules.
+ * Returns the account context, which is signed into requests and included in events. A suspended account has no modules.
  */
 export function toContext(row: AccountRow): AccountContext {
   return {

@@ -7,7 +7,7 @@ export interface AccountRow
   extends Pick<z.output<typeof Account>, 'name' | 'status' | 'timezone' | 'country' | 'language' | 'currency'>,
     RateLimit {
   account_id: string;
-  /** Set on a sandbox: its live account. */
+  /** The live account of a sandbox; null on a live account. */
   parent_id: string | null;
   plan_name: string;
   plan_api: boolean;
@@ -17,7 +17,7 @@ export interface AccountRow
   updated_at: Date;
 }
 
-/** An account with the id of its sandbox, null on a sandbox. */
+/** An account with the id of its sandbox, which is null on a sandbox. */
 export interface AccountWithSandbox extends AccountRow {
   sandbox_id: string | null;
 }
@@ -44,12 +44,12 @@ export async function findAccountRow(sql: Sql, id: string): Promise<AccountWithS
   return row;
 }
 
-/** Locks an account until the transaction ends, which serializes changes to it. */
+/** Locks an account until the transaction ends, which serializes its changes. */
 export async function lockAccount(tx: Sql, id: string): Promise<void> {
   await tx`select 1 from accounts where account_id = ${id} for update`;
 }
 
-/** Updates an account's settings and, in the same statement, those of its sandbox; returns both rows. */
+/** Updates the settings of an account and its sandbox in one statement; returns both rows. */
 export async function updateAccountRows(
   tx: Sql,
   id: string,
@@ -63,7 +63,7 @@ export async function updateAccountRows(
     returning *`;
 }
 
-/** Lists accounts newest first, without sandboxes, after the one named: all, or those whose name has `q` or whose id or sandbox it is. */
+/** Lists live accounts, newest first, after the account `after`. `q` matches a part of the name, the id or the id of the sandbox. */
 export async function selectAccounts(
   sql: Sql,
   { q, after, limit }: { q: string | undefined; after: string | undefined; limit: number },
@@ -85,7 +85,7 @@ function matching(sql: Sql, q: string) {
   return sql`and lower(accounts.name) like lower(${`%${q.normalize().replace(/[\\%_]/g, '\\$&')}%`})`;
 }
 
-/** Returns the names of accounts and sandboxes by their ids. */
+/** Returns the names of accounts and sandboxes by id. */
 export async function selectNames(sql: Sql, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await sql<Pick<AccountRow, 'account_id' | 'name'>[]>`
     select account_id, name from accounts where account_id = any(${[...new Set(ids)]}::uuid[])`;

@@ -14,7 +14,7 @@ import type { z } from 'zod';
 import { type Acting, recordChange } from '../audit/record-change.ts';
 import { deactivateMember, findMembersByEmail, selectMembers, upsertMember } from './members.sql.ts';
 
-/** Adds a team member; an existing one takes the given name, and a former one becomes active again. */
+/** Adds a team member. An existing member gets the given name, and a former one becomes active again. */
 export async function joinTeam(
   call: Acting,
   account: EventAccount,
@@ -29,7 +29,7 @@ export async function joinTeam(
   return member;
 }
 
-/** Deactivates a member, who is locked and active. */
+/** Deactivates a member, whose row must be locked and active. */
 export async function leaveTeam(call: Acting, account: EventAccount, member: Member): Promise<undefined> {
   const { tx, now } = call;
   await deactivateMember(tx, account.id, member.id);
@@ -38,7 +38,7 @@ export async function leaveTeam(call: Acting, account: EventAccount, member: Mem
   await recordChange(call, changed, { before: member });
 }
 
-/** Lists an account's team, newest first, former members included. */
+/** Lists an account's team, newest first, including former members. */
 export async function pageOfMembers(
   sql: Sql,
   accountId: string,

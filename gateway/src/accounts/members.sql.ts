@@ -1,7 +1,7 @@
 import type { Member } from '@customer-platform/contracts/accounts';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Adds a member, or activates the one with this address again under this name; undefined if that changes nothing. */
+/** Adds a member, or reactivates and renames the one with this address. Returns undefined if nothing changes. */
 export async function upsertMember(
   tx: Sql,
   accountId: string,
@@ -32,7 +32,7 @@ export async function findMembersByEmail(sql: Sql, accountId: string, emails: re
     select id, name, email, active from members where account_id = ${accountId} and email = any(${emails}::text[])`;
 }
 
-/** Lists members newest first; `after` is the id of one. */
+/** Lists members, newest first, after the member `after`. */
 export async function selectMembers(
   sql: Sql,
   accountId: string,

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '@customer-platform/contracts/accounts';
 import { type JsonValue, noAccount, type Sql } from '@customer-platform/service-kit';
 
-/** A change with whoever made it. */
+/** A change and its actor. */
 export interface Change extends Pick<AuditEntry, 'action' | 'target'> {
   actor: string;
   at: Date;
@@ -9,7 +9,7 @@ export interface Change extends Pick<AuditEntry, 'action' | 'target'> {
   reason?: string | undefined;
 }
 
-/** The fields that a change replaced, with their values before and after; no secrets. */
+/** The fields that a change replaced, with their values before and after. Contains no secrets. */
 export interface Difference {
   before?: Record<string, unknown> | undefined;
   after?: Record<string, unknown> | undefined;
@@ -34,18 +34,18 @@ export async function insertChange(
   return row!.id;
 }
 
-/** Says that a change was made as it was meant to be. */
+/** Marks a change as certain and stores the changed values. */
 export async function confirmChange(sql: Sql, id: string, { before, after }: Difference): Promise<void> {
   await sql`
     update audit set is_certain = true, before = ${json(sql, before)}, after = ${json(sql, after)} where id = ${id}`;
 }
 
-/** Deletes a change that was not made. */
+/** Deletes the entry of a change that did not happen. */
 export async function deleteChange(sql: Sql, id: string): Promise<void> {
   await sql`delete from audit where id = ${id}`;
 }
 
-/** Returns changes, newest first, after the one named; those that are not certain since `certainSince` alone. */
+/** Returns changes, newest first, after the change `after`. Omits uncertain changes since `certainSince`, which may still be in progress. */
 export async function selectChanges(
   sql: Sql,
   { account, actor }: { account?: string | undefined; actor?: string | undefined },

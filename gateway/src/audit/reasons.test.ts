@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => platform?.stop());
 
 let count = 0;
-/** Makes a change with a reason of its own, in its body or its query; returns what it responded and how the audit log shows the change. */
+/** Makes a change with a unique reason in its body or query. Returns the response body and the audit entry of the change. */
 async function change(method: string, path: string, body?: object): Promise<{ body: never; entry: AuditEntry }> {
   const reason = `reason ${++count}, ü`;
   const inQuery = method === 'DELETE' ? `?reason=${encodeURIComponent(reason)}` : '';
@@ -21,7 +21,7 @@ async function change(method: string, path: string, body?: object): Promise<{ bo
   return { body: sent.body as never, entry: entry! };
 }
 
-it('every change takes a reason, which the audit log shows', async () => {
+it('every change accepts a reason, which the audit log shows', async () => {
   const { id } = (await change('POST', '/admin/accounts', { name: 'Acme' })).body as { id: string };
   const account = `/admin/accounts/${id}`;
   const updated = await change('PATCH', account, { name: 'Acme Ltd' });
@@ -38,7 +38,7 @@ it('every change takes a reason, which the audit log shows', async () => {
   expect(resumed.entry.before).toEqual({ account: id, reason: paused.entry.reason, actor: 'admin' });
 });
 
-it('a change without a reason has null; a blank or a long one is refused with its field', async () => {
+it('a change without a reason has null; a blank or long reason is refused and the error names the field', async () => {
   const { body } = await platform.admin('POST', '/admin/accounts', { name: 'Acme' });
   const { body: audit } = await platform.admin('GET', '/admin/audit?limit=1');
   expect(audit.data).toMatchObject([{ action: 'accounts.create', reason: null }]);

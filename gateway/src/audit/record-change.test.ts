@@ -15,7 +15,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** Makes a change elsewhere, with no connection free for the second statement; returns the refusal and what was noted. */
+/** Runs recordAround without a free connection for the second statement. Returns the error and the audit entries. */
 async function changeWhileBusy(target: string, work: () => Promise<{ isChanged: boolean; result: string }>) {
   let uses = 0;
   const busy = new ApiError('rate_limited', 'Too many of your requests are in progress', {});
@@ -28,7 +28,7 @@ async function changeWhileBusy(target: string, work: () => Promise<{ isChanged: 
   return { failure, rows: [...rows] };
 }
 
-it('a change that was made keeps its note where no connection is free to confirm it', async () => {
+it('the audit entry of a change stays if no connection is free to confirm it', async () => {
   const { failure, rows } = await changeWhileBusy('queues/made', async () => ({
     isChanged: true,
     result: 'made',

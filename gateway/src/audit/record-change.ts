@@ -3,41 +3,41 @@ import { type AccountContext, ApiError } from '@customer-platform/contracts/core
 import type { PrefetchCall, Sql } from '@customer-platform/service-kit';
 import { confirmChange, type Difference, deleteChange, insertChange } from './audit.sql.ts';
 
-/** Part of a call that says who acts, and when: its account has the name of the operator, or of the key, that the audit log shows. */
+/** The actor and the time of a change. The account's name is the operator or the key that the audit log shows. */
 export interface Acting {
   account: Pick<AccountContext, 'name'>;
   now: Date;
   tx: Sql;
-  /** Either may have the reason of the change. */
+  /** The reason of the change is in `body` or `query`. */
   body?: object | undefined;
   query?: object | undefined;
 }
 
-/** A change in the words of the audit log. */
+/** A change as the audit log names it. */
 export interface Changed extends Pick<AuditEntry, 'action' | 'target'> {
   account?: string | undefined;
 }
 
-/** The same with its reason, where the change is made elsewhere. */
+/** A change that another service makes, with its reason. */
 export interface ChangedElsewhere extends Changed {
   reason: string | undefined;
 }
 
-/** Records a change of the gateway's own data, in its transaction, with the reason that its call has. */
+/** Records a change of the gateway's own data in its transaction. The reason comes from the call. */
 export async function recordChange(call: Acting, changed: Changed, difference: Difference): Promise<void> {
   const { reason }: { reason?: string } = { ...call.query, ...call.body };
   await insertChange(call.tx, { ...changed, reason, actor: call.account.name, at: call.now }, difference, true);
 }
 
-/** The result of a change elsewhere; `isChanged` says that there was one. */
+/** The result of a change in another service. `isChanged` is false if nothing changed. */
 export interface Done<Result> extends Difference {
   isChanged: boolean;
   result: Result;
 }
 
 /**
- * Makes a change elsewhere and records it: it is noted first, so that none is made without a record. Where nothing was changed, or it was
- * refused, the note is deleted; where nobody knows, since there was no reply, it stays.
+ * Makes a change in another service and records it. An uncertain entry is written first, so that no change is unrecorded. The entry is deleted if the
+ * change is refused or changes nothing. It stays if the outcome is unknown because no reply arrived.
  */
 export async function recordAround<Result>(
   call: Pick<PrefetchCall, 'account' | 'now' | 'onConnection'>,
@@ -54,13 +54,13 @@ export async function recordAround<Result>(
     if (error instanceof ApiError && error.status < 500) await onConnection((sql) => deleteChange(sql, id));
     throw error;
   }
-  // Outside of the above: a change that was made keeps its note, also where no connection is free to confirm it.
+  // Outside the try block: the entry of a completed change stays even if no connection is free to confirm it.
   const { isChanged, result, ...difference } = done;
   await onConnection((sql) => (isChanged ? confirmChange(sql, id, difference) : deleteChange(sql, id)));
   return result;
 }
 
-/** Returns those fields of two records that differ. */
+/** Returns the fields that differ between two records, with both values. */
 export function differenceOf(before: Record<string, unknown>, after: Record<string, unknown>): Difference {
   const names = Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
   const pick = (record: Record<string, unknown>) => Object.fromEntries(names.map((name) => [name, record[name]]));

@@ -15,7 +15,7 @@ const mebibyte = 1_048_576;
 let service: StandInService;
 let platform: Platform;
 let account: TestAccount;
-let neighbour: TestAccount;
+let neighbor: TestAccount;
 let directory: string;
 const clients: SlowClient[] = [];
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   service = await startStandIn();
   directory = mkdtempSync(join(tmpdir(), 'uploads-'));
   const env = { CALENDAR_URL: service.url, AGENTS_URL: service.url, UPLOAD_DIRECTORY: directory };
-  // A slow body is too slow only in tests that set a window.
+  // Only tests that set a window refuse slow bodies.
   platform = await startPlatform({ services: [], env: { ...env, BODY_WINDOW_SECONDS: '600' } });
 });
 afterAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  [account, neighbour] = [await platform.account(), await platform.account()];
+  [account, neighbor] = [await platform.account(), await platform.account()];
   service.seen.length = 0;
 });
 afterEach(() => {
@@ -58,12 +58,12 @@ async function withGateway(env: Record<string, string>, use: (url: string) => Pr
 
 const get = (key: string, url = platform.gatewayUrl) => rawRequest(url, 'GET', path, { key });
 
-describe('a body that does not come', () => {
-  it('takes nothing of a neighbour on the same module, however many there are', async () => {
+describe('an incomplete body', () => {
+  it('does not delay a neighbor on the same module, however many such bodies there are', async () => {
     const slow = Array.from({ length: 400 }, (_none, index) => post(100, index % 2 ? account.key : account.testKey));
     await waitFor('the gateway to be ready for every body', () => slow.every((client) => client.isContinued), 20_000);
     for (const client of slow) client.send('{');
-    const asked = Promise.all(Array.from({ length: 20 }, () => get(neighbour.key)));
+    const asked = Promise.all(Array.from({ length: 20 }, () => get(neighbor.key)));
     const responses = await waitFor('the responses', () => Promise.race([asked, undefined]));
     expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(service.seen.map(({ method }) => method)).toEqual(Array(20).fill('GET'));
@@ -72,7 +72,7 @@ describe('a body that does not come', () => {
     expect(slow.filter(({ status }) => status === 200)).toHaveLength(400);
   });
 
-  it('is 408 with Connection: close, in memory or in a file', async () => {
+  it('gets 408 with Connection: close, in memory or in a file', async () => {
     await withGateway({ BODY_WINDOW_SECONDS: '0.1' }, async (url) => {
       for (const client of [
         post(100, account.key, booking, url),
@@ -93,7 +93,7 @@ describe('a body that does not come', () => {
     });
   });
 
-  it('of a request that is refused anyway holds its connection no longer', async () => {
+  it('of a refused request does not hold its connection longer', async () => {
     await withGateway({ BODY_WINDOW_SECONDS: '0.1' }, async (url) => {
       const client = new SlowClient(url, `POST ${booking} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{`);
       expect(await client.responseStatus()).toBe(401);
@@ -102,7 +102,7 @@ describe('a body that does not come', () => {
   });
 });
 
-describe('20 bodies that are refused while their clients send on', () => {
+describe('20 bodies that are refused while their clients keep sending', () => {
   const [publicUrl, adminUrl] = [() => platform.gatewayUrl, () => platform.adminUrl];
   const body = Buffer.alloc(1_600_000, 'x');
   const chunked = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
@@ -116,7 +116,7 @@ describe('20 bodies that are refused while their clients send on', () => {
     [413, 'its size', adminUrl, '/admin/accounts', () => ['Host: x', `Authorization: Bearer ${platform.adminToken}`]],
     [404, 'its path', adminUrl, '/none', () => ['Host: x', `Authorization: Bearer ${platform.adminToken}`]],
   ])(
-    'get their %i each, for %s, and may go on where they keep the connection',
+    'each get %i for %s, and may send another request if they keep the connection',
     async (status, _why, url, target, headers) => {
       const send = async (index: number) => {
         const isChunked = index % 2 === 1;
@@ -149,7 +149,7 @@ describe('20 bodies that are refused while their clients send on', () => {
   );
 });
 
-it('a refused body of which more than 32 MiB come is cut off', async () => {
+it('the connection closes after more than 32 MiB of a refused body', async () => {
   const size = 96 * mebibyte;
   const client = new SlowClient(
     platform.gatewayUrl,
@@ -159,11 +159,11 @@ it('a refused body of which more than 32 MiB come is cut off', async () => {
   expect(await client.responseStatus()).toBe(401);
   const piece = Buffer.alloc(mebibyte);
   for (let sent = 0; sent < size - mebibyte; sent += mebibyte) client.send(piece);
-  await waitFor('the cut', () => client.isClosed);
+  await waitFor('the connection to be closed', () => client.isClosed);
 });
 
 describe('the memory for bodies', () => {
-  it('is shared: an account gets a quarter with its sandbox, then 429, and a neighbour its own', async () => {
+  it('is shared: an account with its sandbox gets a quarter, then 429, and a neighbor gets its own share', async () => {
     await withGateway({ BODY_MEMORY_MIB: '1' }, async (url) => {
       const slow = post(250_000, account.testKey, booking, url);
       await waitFor('the gateway to be ready', () => slow.isContinued);
@@ -175,7 +175,7 @@ describe('the memory for bodies', () => {
       });
       expect([refused.status, refused.body.error.code]).toEqual([429, 'rate_limited']);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect((await send(neighbour.key)).status).toBe(200);
+      expect((await send(neighbor.key)).status).toBe(200);
       expect((await get(account.key, url)).status).toBe(200);
       slow.send('x'.repeat(50_000));
       expect(await slow.responseStatus()).toBe(200);
@@ -183,7 +183,7 @@ describe('the memory for bodies', () => {
     });
   });
 
-  it('is free again after clients that went away amid their bodies', async () => {
+  it('is free again after clients disconnect in the middle of their bodies', async () => {
     await withGateway({ BODY_MEMORY_MIB: '1' }, async (url) => {
       for (let round = 0; round < 5; round++) {
         const gone = post(250_000, account.key, booking, url);
@@ -224,7 +224,7 @@ describe('a body', () => {
 describe('an upload', () => {
   const content = Buffer.alloc(3 * mebibyte, 'file of three mebibytes ');
 
-  it('is kept in a file without a name until all of it is there', async () => {
+  it('is kept in an unlinked file until it is complete', async () => {
     const client = post(content.length, account.key, upload);
     await waitFor('the gateway to be ready', () => client.isContinued);
     client.send(content.subarray(0, 2 * mebibyte));
@@ -237,21 +237,21 @@ describe('an upload', () => {
     expect([seen.url, seen.body === content.toString()]).toEqual([upload, true]);
   });
 
-  it('waits where its account has four under way, and a neighbour does not', async () => {
+  it('waits if its account has four uploads in progress, and a neighbor does not', async () => {
     const keys = [account.key, account.testKey, account.key, account.testKey];
     const first = keys.map((key) => post(content.length, key, upload));
-    await waitFor('four to be taken in', () => first.every((client) => client.isContinued));
+    await waitFor('four to be accepted', () => first.every((client) => client.isContinued));
     const fifth = post(content.length, account.key, upload);
-    const other = post(content.length, neighbour.key, upload);
-    await waitFor("the neighbour's to be taken in", () => other.isContinued);
+    const other = post(content.length, neighbor.key, upload);
+    await waitFor("the neighbor's to be accepted", () => other.isContinued);
     expect(fifth.isContinued).toBe(false);
     first[0]!.end();
-    await waitFor('the fifth to be taken in', () => fifth.isContinued);
+    await waitFor('the fifth to be accepted', () => fifth.isContinued);
     for (const client of [fifth, other]) client.send(content);
     for (const client of [fifth, other]) expect(await client.responseStatus()).toBe(200);
   });
 
-  it('is 503 where no file can be made', async () => {
+  it('gets 503 if no file can be created', async () => {
     await withGateway({ UPLOAD_DIRECTORY: join(directory, 'missing'), LOG_LEVEL: 'silent' }, async (url) => {
       const response = await rawRequest(url, 'POST', upload, { key: account.key, rawBody: content });
       expect([response.status, response.body.error.code]).toEqual([503, 'service_unavailable']);

@@ -19,27 +19,27 @@ const mebibyte = 1_048_576;
 export const defaultBodyLimit = mebibyte;
 /** Longest wait of an upload for a free file. */
 const fileWaitMs = 15_000;
-/** Most uploads that wait for a file. */
+/** Maximum uploads that wait for a file. */
 const fileWaiting = 100;
-/** Most files of an account, as a ratio of the free ones: 4 of 24. */
+/** Maximum files of an account, as a ratio of the free ones: 4 of 24. */
 const fileRatio = 1 / 5;
 /**
- * A quarter of the memory is for hooks, and those of one account may hold a quarter of that; an account may hold a quarter of all
- * memory.
+ * A quarter of the memory is for webhooks, of which an account may hold a quarter. For its
+ * other bodies an account may hold a quarter of all memory.
  */
 const [hookPart, hookRatio, accountRatio] = [1 / 4, 1 / 3, 1 / 2];
 
-/** Memory that a chunk takes however small it is: its object, and its part of what was read. */
+/** Memory that a chunk takes at least, for its object and its part of the read buffer. */
 const chunkBytes = 256;
 
-/** Bounds of bodies in progress. */
+/** Bounds of bodies that are being received. */
 export interface BodyBounds {
-  /** Each window of this length must bring `bytesPerSecond` on average, or the end of the body. */
+  /** Each window of this length must receive `bytesPerSecond` on average, or the end of the body. */
   windowMs: number;
   bytesPerSecond: number;
-  /** Memory for all of them, in bytes. */
+  /** Memory for all bodies, in bytes. */
   memoryBytes: number;
-  /** Most bodies over 1 MiB that are kept in files at once, and their directory. */
+  /** Maximum number of bodies over 1 MiB kept in files at once, and the directory of the files. */
   files: number;
   directory: string;
 }
@@ -47,22 +47,22 @@ export interface BodyBounds {
 /** Owner and limits of a body. */
 export interface BodyTerms {
   kind: 'account' | 'hook';
-  /** The account, or that of a hook. */
+  /** The account of the key or of the webhook. */
   owner: string;
-  /** In bytes. */
+  /** Maximum size in bytes. */
   limit: number;
   /** The client waits for 100 Continue before it sends the body. */
   continues: boolean;
 }
 
-/** A whole body, which can be sent more than once until it is let go; `letGo` is idempotent. */
+/** A complete body, which can be sent more than once until `release`. `release` is idempotent. */
 export interface Body {
-  /** Returns it from its first byte. */
+  /** Returns a stream from the first byte. */
   stream(): Readable;
-  letGo(): void;
+  release(): void;
 }
 
-/** A body until it is whole. */
+/** A body that is being received. */
 type Kept = Body & { add(chunk: Buffer): void | Promise<void> };
 
 /** Returns whether a request has a body. */
@@ -72,8 +72,8 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Buffers whole bodies before they take a service's socket: in memory up to 1 MiB, in a file above. Memory and files
- * are bounded and shared; a body that arrives too slowly is refused.
+ * Buffers complete bodies before they take a service's socket: in memory up to 1 MiB, in a file above. Memory and files
+ * are bounded and shared fairly. A body that arrives too slowly is refused.
  */
 export class BodyIntake {
   readonly #bounds: BodyBounds;
@@ -92,19 +92,19 @@ export class BodyIntake {
   }
 
   /**
-   * Takes a whole body, and sets its length in the request's headers. Throws 408, 413, 429 or 503, and ClientGone.
+   * Receives a complete body and sets its length in the request's headers. Throws 408, 413, 429 or 503, and ClientGone.
    */
   take(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Body | Promise<Body> {
     if (response.closed) throw new ClientGone();
-    // Not a chunked one, which may be many small pieces.
+    // Not for a chunked body, which may consist of many small chunks.
     const isHere = request.complete && request.headers['transfer-encoding'] === undefined;
     return isHere ? this.#takeAtOnce(request, response, terms) : this.#takeSlowly(request, response, terms);
   }
 
-  /** Takes a body that arrived with the head and is in the request's own buffer, the common case. */
+  /** Takes a body that arrived with the head and is in the request's own buffer, which is the common case. */
   #takeAtOnce(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Body {
     const kept = this.#inMemory(terms);
-    response.on('close', kept.letGo);
+    response.on('close', kept.release);
     for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) kept.add(chunk);
     if (terms.continues) response.writeContinue();
     return kept;
@@ -113,13 +113,13 @@ export class BodyIntake {
   async #takeSlowly(request: IncomingMessage, response: ServerResponse, terms: BodyTerms): Promise<Body> {
     const isLarge = terms.limit > mebibyte && !(Number(request.headers['content-length']) <= mebibyte);
     const kept = isLarge ? await this.#inFile(response, terms) : this.#inMemory(terms);
-    response.once('close', kept.letGo);
+    response.once('close', kept.release);
     try {
       if (response.closed) throw new ClientGone();
       await this.#receive(request, response, terms, kept);
       return kept;
     } catch (error) {
-      kept.letGo();
+      kept.release();
       throw error;
     }
   }
@@ -146,7 +146,7 @@ export class BodyIntake {
           },
         });
       },
-      letGo: () => {
+      release: () => {
         if (held > 0) memory.giveBack(owner, held);
         held = 0;
         chunks = [];
@@ -173,11 +173,11 @@ export class BodyIntake {
         streams.push(stream);
         return stream;
       },
-      letGo: () => {
+      release: () => {
         if (!isOpen) return;
         isOpen = false;
         for (const stream of streams) stream.destroy();
-        // Waits for pending reads.
+        // close() waits for pending reads.
         file
           .close()
           .catch((error: unknown) => this.#log.warn({ err: error }, "an upload's file could not be closed"))
@@ -186,7 +186,7 @@ export class BodyIntake {
     };
   }
 
-  /** Reads the body to its end, piece by piece. */
+  /** Reads the body to its end, chunk by chunk. */
   async #receive(request: IncomingMessage, response: ServerResponse, terms: BodyTerms, kept: Kept): Promise<void> {
     const { promise: whole, resolve, reject } = Promise.withResolvers<void>();
     let received = 0;
@@ -200,14 +200,14 @@ export class BodyIntake {
         request.pause();
         writing.then(() => request.resume(), reject);
       } catch (error) {
-        // There may be thousands more in what was read already.
+        // The data already read may contain thousands of further chunks.
         request.off('data', take);
         reject(error);
       }
     };
     const unwatch = this.#watchPace(request, terms, () => received, reject);
     const gone = () => reject(new ClientGone());
-    // It may come before the last piece is written.
+    // The request may end before the last chunk is written.
     const end = () => {
       request.off('close', gone);
       Promise.resolve(writing).then(resolve, reject);
@@ -220,14 +220,14 @@ export class BodyIntake {
       unwatch();
       request.off('data', take).off('close', gone);
     }
-    // It is forwarded unchunked.
+    // The gateway forwards the body unchunked.
     delete request.headers['transfer-encoding'];
     request.headers['content-length'] = String(received);
   }
 
   /**
-   * Calls `late` with 408 if a window brings too little of a body: of a hook, whose sender is a server, all that is missing. `received` counts the body
-   * alone, since the sizes of chunks may be written with any number of zeros. A window in which this process does not read does not count.
+   * Calls `late` with 408 if a window receives too little of a body. A webhook's sender is a server, so its first window must complete the body.
+   * `received` counts only body bytes, since chunk sizes may have leading zeros. A window at whose end reading is paused does not count.
    */
   #watchPace(
     request: IncomingMessage,
@@ -243,18 +243,18 @@ export class BodyIntake {
       if (!request.isPaused() && bytes - before < least) late(tooSlow(this.#bounds));
       before = bytes;
     };
-    // Once what came while the process was busy has been read.
+    // Check after the event loop has read what arrived while it was blocked.
     const timer = setInterval(() => setImmediate(look), windowMs);
     return () => clearInterval(timer);
   }
 
   #noFile(error: unknown): ApiError {
-    this.#log.error({ err: error, directory: this.#bounds.directory }, 'an upload could not be kept in a file');
+    this.#log.error({ err: error, directory: this.#bounds.directory }, 'an upload could not be written to a file');
     return serviceUnavailable('Files cannot be uploaded right now; try again shortly', error);
   }
 }
 
-/** Creates an empty file that is already unlinked: its space is freed even if the process crashes. */
+/** Creates an empty file that is already unlinked, so its space is freed even if the process crashes. */
 async function openNameless(directory: string): Promise<FileHandle> {
   const path = join(directory, `upload-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
@@ -273,7 +273,7 @@ function tooSlow({ windowMs, bytesPerSecond }: BodyBounds): ApiError {
   return new ApiError('invalid_request', message, { status: 408, field: 'body', headers: { Connection: 'close' } });
 }
 
-/** Throws 413 for a body whose stated length is over `limit` bytes, and 400 for a coding other than chunked. */
+/** Throws 413 for a body whose Content-Length is over `limit` bytes, and 400 for a transfer coding other than chunked. */
 export function limitBody(request: IncomingMessage, limit: number): void {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (coding === undefined) {
@@ -284,7 +284,7 @@ export function limitBody(request: IncomingMessage, limit: number): void {
   }
 }
 
-/** Returns the refusal of a body over `limit` bytes. */
+/** Returns the error for a body over `limit` bytes. */
 export function tooLarge(limit: number): ApiError {
   limitReached('body_size');
   const message = `body must be at most ${limit / mebibyte} MiB`;

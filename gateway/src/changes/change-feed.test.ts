@@ -17,19 +17,19 @@ afterAll(async () => {
 
 const statusOf = async ({ request }: TestAccount) => (await request('GET', '/v1/me')).status;
 
-/** Revokes an account's keys as another gateway does, which tells nobody. */
+/** Revokes an account's keys as another gateway does, without an announcement. */
 async function revoke(tx: Sql, { id }: TestAccount): Promise<void> {
   await tx`update keys set revoked_at = now() where account_id = ${id}`;
   await recordChange(tx, id);
 }
 
-/** Takes the last changes away, as a standby does that lacks them and takes over. */
+/** Deletes the last changes, as if a standby without them took over. */
 async function lose(tx: Sql, count: number): Promise<void> {
   await tx`update change_counter set number = number - ${count}`;
   await tx`delete from changes where number > (select number from change_counter)`;
 }
 
-/** Returns an account whose key the gateway knows, and which it has seen the last change of all before. */
+/** Returns an account whose key the gateway has cached, once the gateway has seen the latest change. */
 async function knownAccount(): Promise<TestAccount> {
   const [account, last] = [await platform.account(), await platform.account()];
   expect([await statusOf(account), await statusOf(last)]).toEqual([200, 200]);
@@ -40,14 +40,14 @@ async function knownAccount(): Promise<TestAccount> {
 
 const isRefused = (account: TestAccount) => async () => (await statusOf(account)) === 401;
 
-it('hears of a revocation by a database that took over without the last changes', async () => {
+it('sees a revocation by a database that took over without the last changes', async () => {
   const account = await knownAccount();
   await inTransaction(sql, (tx) => lose(tx, 5));
   await inTransaction(sql, (tx) => revoke(tx, account));
   await waitFor('the revocation', isRefused(account), 30_000);
 });
 
-it('hears of one that has the number of a change that is lost', async () => {
+it('sees a revocation that has the number of a lost change', async () => {
   const account = await knownAccount();
   await inTransaction(sql, async (tx) => {
     await lose(tx, 1);

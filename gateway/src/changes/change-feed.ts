@@ -3,21 +3,21 @@ import { changesFrom, latestChange, recordChange, type SeenChange } from './chan
 
 const topic = 'changes';
 const pollMs = 700;
-/** A poll that takes longer fails: the database counts as unavailable. */
+/** A poll that takes longer fails, and the database counts as unavailable. */
 const pollTimeoutMs = 2_000;
 const batchSize = 1_000;
-/** Longer than any transaction may take from recording a change to its commit. */
+/** Longer than any transaction takes between recording a change and its commit. */
 const longestCommitMs = 60_000;
 
-/** Drops what is cached of accounts, whose keys then have to be read again. */
+/** Drops the cached keys of accounts, which the gateway then reads again. */
 type Forget = (accountIds: ReadonlySet<string> | 'all') => void;
 
 /**
- * Follows the numbered changes of accounts and keys: notified over the bus as they commit, and polling every 0.7
- * seconds besides, so that without the bus a revocation is delayed by no more than that.
+ * Follows the numbered changes of accounts and keys. The bus announces each change after its commit. The feed also
+ * polls every 0.7 s, which bounds the delay of a revocation without the bus.
  */
 export class ChangeFeed {
-  /** Grows with every change that is seen: tells what was read before a change from what was read after it. */
+  /** Grows with every change seen. Distinguishes data read before a change from data read after it. */
   version = 0;
   /** True if the last poll failed. */
   isDatabaseUnavailable = true;
@@ -26,7 +26,7 @@ export class ChangeFeed {
   readonly #sql: Database;
   readonly #bus: Bus;
   readonly #log: Logger;
-  readonly #begunHere = new Map<string, number>();
+  readonly #recordedHere = new Map<string, number>();
   #forget: Forget = () => undefined;
   #last: SeenChange | undefined;
   #loop: WakeLoop | undefined;
@@ -37,7 +37,7 @@ export class ChangeFeed {
     this.#log = log;
   }
 
-  /** Polls once, and from then on until stopped. */
+  /** Polls once, then keeps polling until stopped. */
   async start(forget: Forget): Promise<void> {
     this.#forget = forget;
     await this.#poll();
@@ -47,22 +47,22 @@ export class ChangeFeed {
     this.#bus.onPeers(topic, () => loop.wake());
   }
 
-  /** Records a change of an account's keys in the transaction that makes it; `announce` follows the commit. */
+  /** Records a change of an account's keys in its transaction. The caller calls `announce` after the commit. */
   async record(tx: Sql, accountId: string): Promise<void> {
-    this.#begunHere.set(accountId, performance.now());
+    this.#recordedHere.set(accountId, performance.now());
     await recordChange(tx, accountId);
   }
 
   /**
-   * Announces a change after its commit: every gateway polls at once. This one forgets before it responds, so that the
-   * caller's next request sees the change.
+   * Announces a change after its commit, so that every gateway polls at once. This gateway drops its cached keys before
+   * it responds, so that the caller's next request sees the change.
    */
   announce(): void {
     this.version++;
-    this.#forget(new Set(this.#begunHere.keys()));
-    // Another transaction that recorded a change may not have committed yet: keep it until it must have.
+    this.#forget(new Set(this.#recordedHere.keys()));
+    // Another transaction that recorded a change may not have committed yet, so keep its account for 60 s.
     const overMs = performance.now() - longestCommitMs;
-    for (const [accountId, begunMs] of this.#begunHere) if (begunMs < overMs) this.#begunHere.delete(accountId);
+    for (const [accountId, begunMs] of this.#recordedHere) if (begunMs < overMs) this.#recordedHere.delete(accountId);
     this.#bus.tell(topic);
     this.#loop?.wake();
   }
@@ -71,7 +71,7 @@ export class ChangeFeed {
     await this.#loop?.stop();
   }
 
-  /** Reads changes; returns whether more may be waiting. Never throws. */
+  /** Reads changes; returns whether more may exist. Never throws. */
   async #poll(): Promise<boolean> {
     try {
       const hasMore = await this.#read();
@@ -94,19 +94,19 @@ export class ChangeFeed {
     }
     const { latest, changes } = await withTimeout(pollTimeoutMs, changesFrom(this.#sql, last.number, batchSize));
     const [first] = changes;
-    const isAgain = first?.number === last.number;
-    // A standby that took over without the last changes gives their numbers to others.
-    const isOther = latest < last.number || (isAgain && last.at !== null && first.at.getTime() !== last.at.getTime());
-    if (isOther) {
-      // Read before all is forgotten: what is read of keys after that is as new.
+    const hasLast = first?.number === last.number;
+    // A standby that took over without the last changes assigns their numbers to other changes.
+    const isRewound = latest < last.number || (hasLast && last.at !== null && first.at.getTime() !== last.at.getTime());
+    if (isRewound) {
+      // Read the latest change before dropping all keys: keys read afterwards are at least as new.
       this.#last = changes.at(-1) ?? (await withTimeout(pollTimeoutMs, latestChange(this.#sql)));
       this.version++;
       this.#forget('all');
       return changes.length === batchSize;
     }
-    const later = isAgain ? changes.slice(1) : changes;
+    const later = hasLast ? changes.slice(1) : changes;
     if (later.length === 0) return false;
-    // Numbers have no gaps: one means that changes were deleted before this gateway saw them.
+    // Numbers have no gaps, so a gap means that changes were deleted before this gateway saw them.
     const isComplete = later[0]!.number === last.number + 1;
     this.version++;
     this.#forget(isComplete ? new Set(later.map((change) => change.account_id)) : 'all');

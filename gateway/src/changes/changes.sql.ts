@@ -1,13 +1,13 @@
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Records a change, in the transaction that makes it, which invalidates what gateways cached of an account's keys. */
+/** Records a change in its transaction, which invalidates the account's keys in every gateway's cache. */
 export async function recordChange(tx: Sql, accountId: string): Promise<void> {
   await tx`
     with counted as (update change_counter set number = number + 1 returning number)
     insert into changes (number, account_id) select number, ${accountId} from counted`;
 }
 
-/** A change by its number, and when it was made: null where it is kept no longer. */
+/** A change by its number, and its time, which is null once the change is deleted. */
 export interface SeenChange {
   number: number;
   at: Date | null;
@@ -20,7 +20,7 @@ export async function latestChange(sql: Sql): Promise<SeenChange> {
   return row!;
 }
 
-/** Returns the latest number, and changes from `number` on, oldest first, at most `limit`. */
+/** Returns the latest number, and at most `limit` changes from `number` on, oldest first. */
 export async function changesFrom(sql: Sql, number: number, limit: number) {
   const rows = await sql<{ latest: number; number: number | null; at: Date; account_id: string }[]>`
     select c.number as latest, later.* from change_counter c left join lateral (
@@ -32,7 +32,7 @@ export async function changesFrom(sql: Sql, number: number, limit: number) {
   return { latest: rows[0]!.latest, changes };
 }
 
-/** Deletes changes from before `before`, at most `limit`; returns their number. */
+/** Deletes at most `limit` changes older than `before`; returns their number. */
 export async function forgetChanges(tx: Sql, before: Date, limit: number): Promise<number> {
   const result = await tx`
     delete from changes

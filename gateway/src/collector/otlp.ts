@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** Spans of one resource and scope. */
 export interface SpanGroup {
-  /** OTLP/JSON of the resource and of the scope. */
+  /** The resource and the scope, each as OTLP/JSON. */
   resource: string;
   scope: string;
   service: string | undefined;
@@ -12,13 +12,13 @@ export interface SpanGroup {
 /** A span of an export. */
 export type ReceivedSpan = ReturnType<typeof toSpan>;
 
-/** Most bytes of an export, also once unpacked. */
+/** Maximum bytes of an export, compressed and decompressed. */
 export const maxExportBytes = 4 * 1_048_576;
 
-/** The last instant that a Date can have. */
+/** The latest time that a Date can represent. */
 const maxTimeMs = 8.64e15;
 
-/** An id; one of zeros alone is that of no trace and no span. */
+/** An id in hexadecimal. An id of all zeros is invalid in OTLP. */
 const hexId = (digits: number) =>
   z
     .string()
@@ -26,7 +26,7 @@ const hexId = (digits: number) =>
     .regex(/^(?!0+$)[0-9a-f]+$/i, `must be ${digits} hexadecimal digits, not all zero`)
     .toLowerCase();
 
-/** Nanoseconds since 1970, a text or a number, as milliseconds. */
+/** Nanoseconds since 1970, as a string or a number, converted to milliseconds. */
 const Nanoseconds = z.coerce
   .string()
   .regex(/^\d{1,20}$/, 'must be nanoseconds since 1970')
@@ -34,7 +34,7 @@ const Nanoseconds = z.coerce
 
 const AttributeValue = z.object({ stringValue: z.string(), intValue: z.coerce.string() }).partial();
 
-/** The texts and integers among attributes, as text, by their key. */
+/** The string and integer attributes, as strings by key. */
 const Attributes = z
   .array(z.object({ key: z.string(), value: AttributeValue.optional() }))
   .default([])
@@ -63,7 +63,7 @@ const Span = z.object({
   attributes: Attributes,
 });
 
-/** Reads an export of spans (ExportTraceServiceRequest in OTLP/JSON). Throws a SyntaxError or a ZodError for anything else. */
+/** Reads an export of spans (ExportTraceServiceRequest in OTLP/JSON). Throws a SyntaxError or a ZodError if it is invalid. */
 export function readExport(text: string): SpanGroup[] {
   const { resourceSpans } = Export.parse(JSON.parse(text));
   return resourceSpans.flatMap(({ resource, scopeSpans }) => {
@@ -83,7 +83,7 @@ function toSpan(given: Record<string, unknown>) {
   return {
     traceId,
     spanId,
-    /** OTLP/JSON of the span, as it came. */
+    /** OTLP/JSON of the span as received. */
     text: JSON.stringify(given),
     isServer: kind === 2 || kind === 'SPAN_KIND_SERVER',
     isError: status?.code === 2 || status?.code === 'STATUS_CODE_ERROR',

@@ -9,7 +9,7 @@ import { maxExportBytes } from './otlp.ts';
 import type { TraceThread } from './trace-thread.ts';
 
 const path = '/v1/traces';
-/** Exports in memory at once; more are refused, and come again. */
+/** Maximum exports in memory at once. Further exports are refused, and exporters retry them. */
 const maxExports = 8;
 
 /** Dependencies of the receiver of spans. */
@@ -21,23 +21,23 @@ export interface SpanReceiverParts {
 }
 
 /**
- * Takes exports of spans as a small OpenTelemetry collector: POST /v1/traces, OTLP/JSON over HTTP, for the holders of the trace token. A thread
- * of its own reads them one after the other; of more than eight at once the exporters send the others again, or drop them.
+ * Receives exports of spans like a small OpenTelemetry collector: POST /v1/traces, OTLP/JSON over HTTP, with the trace token. A separate thread reads
+ * one export at a time. Beyond eight at once exports are refused, and exporters retry or drop them.
  */
 export class SpanReceiver {
   readonly #parts: SpanReceiverParts;
   readonly #wrongTokens = new WrongTokens();
-  #underWay = 0;
+  #inProgress = 0;
 
   constructor(parts: SpanReceiverParts) {
     this.#parts = parts;
   }
 
-  /** Serves a request to its path; returns whether it was one. */
+  /** Serves a request to /v1/traces; returns whether the request had that path. */
   serve(request: IncomingMessage, response: ServerResponse): boolean {
     if (request.url !== path) return false;
     void this.#take(request, response).catch((error: unknown) => {
-      // What is left of the body is not read.
+      // The rest of the body is not read.
       if (!response.headersSent) response.setHeader('Connection', 'close');
       sendError(response, request.socket.destroyed ? new ClientGone() : error, this.#parts.log);
     });
@@ -47,23 +47,23 @@ export class SpanReceiver {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { token, thread, log, addressOf } = this.#parts;
     if (request.method !== 'POST') {
-      const message = `This path takes POST, not ${request.method}`;
+      const message = `This path accepts POST, not ${request.method}`;
       throw new ApiError('invalid_request', message, { status: 405, headers: { Allow: 'POST' } });
     }
     if (!isToken(bearerToken(request) ?? '', token)) {
       const refusal = tokenRefusal(request, 'trace', 'TRACE_TOKEN');
       return this.#wrongTokens.refuse(addressOf(request), refusal, response, () => sendError(response, refusal, log));
     }
-    if (this.#underWay >= maxExports) {
+    if (this.#inProgress >= maxExports) {
       limitReached('trace_exports');
-      throw serviceUnavailable('Too many spans arrive; the export is to be sent again later');
+      throw serviceUnavailable('Too many exports are in progress; send the export again later');
     }
-    this.#underWay++;
+    this.#inProgress++;
     let rejected: number;
     try {
       rejected = await thread.call('add', await bodyOf(request));
     } finally {
-      this.#underWay--;
+      this.#inProgress--;
     }
     if (rejected > 0) limitReached('trace_spans');
     response.setHeader('Content-Type', 'application/json');
@@ -75,13 +75,13 @@ function isToken(given: string, token: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
 }
 
-/** OTLP's response to an export of which a part was rejected; it is not sent again, and exporters log the message. */
+/** OTLP's response to a partly rejected export. Exporters log its message and do not send the export again. */
 function partialSuccess(rejected: number) {
-  const errorMessage = 'These spans are too large or too many for one trace';
+  const errorMessage = 'These spans exceed the size limit of a trace';
   return { partialSuccess: { rejectedSpans: String(rejected), errorMessage } };
 }
 
-/** Reads a body of at most 4 MiB. Throws 400 and 413. */
+/** Reads a body of at most 4 MiB. Throws 400 or 413. */
 async function bodyOf(request: IncomingMessage): Promise<{ bytes: Buffer; isPacked: boolean }> {
   const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = request.headers;
   if (!/^application\/json\b/i.test(type)) {

@@ -37,7 +37,7 @@ function add(store: TraceStore, { trace, span = 1, service = 'crm', startMs = 1_
 const listOf = (store: TraceStore) => store.list({}, { limit: 1_000 });
 
 describe('a trace store', () => {
-  it('lets those that came first out where it would hold more, and forgets their requests', () => {
+  it('evicts the oldest traces beyond its bound, and forgets their requests', () => {
     const bounds = { bytes: 100_000, bytesPerTrace: 50_000 };
     const store = new TraceStore(bounds);
     const count = 200;
@@ -55,7 +55,7 @@ describe('a trace store', () => {
     ]);
   });
 
-  it('keeps a trace that grows within its own bound, and none of the others because of it', () => {
+  it('limits a growing trace to its own bound, and evicts no other trace for it', () => {
     const store = new TraceStore({ bytes: 100_000, bytesPerTrace: 50_000 });
     add(store, { trace: 1 });
     let rejected = 0;
@@ -67,7 +67,7 @@ describe('a trace store', () => {
     expect(rejected).toBe(499 - second!.spans);
   });
 
-  it('finds a trace by its id and by that of its request, and a repeated span once', () => {
+  it('finds a trace by its id and by a request id, and stores a repeated span once', () => {
     const store = new TraceStore();
     add(store, { trace: 1, span: 1, request: 'Request-1' });
     add(store, { trace: 1, span: 1 });
@@ -77,7 +77,7 @@ describe('a trace store', () => {
     expect(listOf(store)).toMatchObject([{ spans: 2 }]);
   });
 
-  it("is told by the gateway's span what a trace is of, in whatever order they come", () => {
+  it("describes a trace by the gateway's first span, in whatever order the spans arrive", () => {
     const store = new TraceStore();
     add(store, { trace: 1, span: 1, startMs: 1_002, endMs: 1_900, request: 'a' });
     add(store, { trace: 1, span: 2, service: 'gateway', startMs: 1_001, request: 'b' });

@@ -1,23 +1,23 @@
 import type { ReceivedSpan, SpanGroup } from './otlp.ts';
 
-/** Bounds of a trace store, in bytes as they are counted: texts, and about what holding them costs. */
+/** Bounds of a trace store in counted bytes: the size of the spans and an estimate of their overhead. */
 export interface TraceBounds {
   bytes: number;
-  /** Of one trace: what else belongs to it is rejected. */
+  /** Bound of one trace. Further spans of the trace are rejected. */
   bytesPerTrace: number;
 }
 
 const mebibyte = 1_048_576;
-const usualBounds: TraceBounds = { bytes: 64 * mebibyte, bytesPerTrace: 4 * mebibyte };
-/** Part of the memory in use once traces have made room: a Map is slow to find its first entry after many were deleted. */
+const defaultBounds: TraceBounds = { bytes: 64 * mebibyte, bytesPerTrace: 4 * mebibyte };
+/** Part of the memory in use after an eviction. Evicting one at a time is slow: a Map finds its first entry slowly after many deletions. */
 const keptRatio = 15 / 16;
-/** About what a trace, and a span of it, cost besides their texts. */
+/** Estimated overhead of a trace and of a span, in bytes. */
 const traceCost = 600;
 const spanCost = 300;
-/** Requests of one trace that it is found by. */
+/** Maximum request ids by which a trace can be found. */
 const maxRequests = 100;
 
-/** A request, or a whole trace. */
+/** The result and time of a request or a whole trace. */
 export interface Timed {
   readonly isError: boolean;
   readonly startMs: number;
@@ -27,16 +27,16 @@ export interface Timed {
 /** The gateway's span of a request. */
 export interface RequestSpan extends Timed {
   readonly statusCode: number | undefined;
-  /** Of a refusal. */
+  /** Set if the request was refused. */
   readonly errorCode: string | undefined;
   readonly method: string | undefined;
   readonly path: string | undefined;
 }
 
-/** A trace as lists show it. */
+/** A trace as lists return it. */
 export interface StoredTrace extends Timed {
   readonly traceId: string;
-  /** The first request of the trace; undefined where it has none, or its span has not come. */
+  /** The first request of the trace. Undefined if it has none, or if its span has not arrived. */
   readonly request: RequestSpan | undefined;
   readonly requestId: string | undefined;
   readonly account: string | undefined;
@@ -44,15 +44,15 @@ export interface StoredTrace extends Timed {
   readonly spans: number;
 }
 
-/** What a trace or a request is looked for by: all that is given. */
+/** Conditions for a trace and its request. All given conditions must hold. */
 export interface TraceFilter {
   account?: string | undefined;
   operation?: string | undefined;
   whole?: Wanted | undefined;
   request?: Wanted | undefined;
-  /** Status codes of the request, both inclusive. */
+  /** Range of the request's status code, inclusive. */
   statusCodes?: readonly [number, number] | undefined;
-  /** Also requests that were refused for want of a valid key. */
+  /** Includes requests refused without a valid key. */
   unauthenticated?: boolean | undefined;
 }
 
@@ -61,35 +61,35 @@ interface Wanted {
   atLeastMs?: number | undefined;
 }
 
-/** Place of a trace in the order of lists. */
+/** Position of a trace in the order of lists. */
 export type TracePlace = Pick<StoredTrace, 'traceId' | 'startMs'>;
 
 type Entry = { -readonly [Name in keyof Omit<StoredTrace, 'spans'>]: StoredTrace[Name] } & {
   bytes: number;
   spanIds: Set<string>;
   requests: Set<string>;
-  /** Spans as they came, with the group of each. */
+  /** Spans as received, with the group of each. */
   texts: { group: SpanGroup; text: string }[];
 };
 
-/** The traces of the last minutes in bounded memory: where they would become more, those that came first make room. */
+/** Recent traces in bounded memory. Beyond the bound the store evicts the oldest traces. */
 export class TraceStore {
   readonly #bounds: TraceBounds;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #traces = new Map<string, Entry>();
   readonly #byRequest = new Map<string, Entry>();
   #bytes = 0;
 
-  constructor(bounds: TraceBounds = usualBounds) {
+  constructor(bounds: TraceBounds = defaultBounds) {
     this.#bounds = bounds;
   }
 
-  /** Bytes in use, as they are counted. */
+  /** Counted bytes in use. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Stores the spans of an export, but for those of a repeated one. Returns how many their traces have no room for. */
+  /** Stores the spans of an export, and ignores repeated spans. Returns the number of spans beyond the bound of their trace. */
   add(groups: readonly SpanGroup[]): number {
     let rejected = 0;
     for (const { spans, ...facts } of groups) {
@@ -100,13 +100,13 @@ export class TraceStore {
     return rejected;
   }
 
-  /** Returns the place of a trace; undefined where it is not there or does not match. */
+  /** Returns the position of a trace, or undefined if it does not exist or does not match. */
   place(id: string, filter: TraceFilter): TracePlace | undefined {
     const entry = this.#traces.get(id);
     return entry && matches(entry, filter) ? { traceId: id, startMs: entry.startMs } : undefined;
   }
 
-  /** Returns at most `limit` traces that match, those that began last first, and only those after a place. */
+  /** Returns at most `limit` matching traces after a position, latest start first. */
   list(filter: TraceFilter, { after, limit }: { after?: TracePlace | undefined; limit: number }): StoredTrace[] {
     return [...this.#traces.values()]
       .filter((entry) => (!after || inOrder(entry, after) > 0) && matches(entry, filter))
@@ -115,7 +115,7 @@ export class TraceStore {
       .map(toStoredTrace);
   }
 
-  /** Returns the spans of a trace as OTLP/JSON, by its id or that of a request; undefined if it has none of these. */
+  /** Returns the spans of a trace as OTLP/JSON, by its id or a request id. Returns undefined if none is found. */
   find(id: string): { resourceSpans: Record<string, unknown>[] } | undefined {
     const name = id.toLowerCase();
     const entry = this.#traces.get(name) ?? this.#byRequest.get(name);
@@ -168,7 +168,7 @@ export class TraceStore {
     this.#bytes += bytes;
   }
 
-  /** The gateway's span says best what a trace is of: it is the request's own. Of several the first counts. */
+  /** Describes a trace by the gateway's own span of its request. Of several such spans the earliest counts. */
   #describe(entry: Entry, span: ReceivedSpan, isOfGateway: boolean): void {
     entry.isError ||= span.isError;
     entry.startMs = Math.min(entry.startMs, span.startMs);
@@ -203,27 +203,27 @@ export class TraceStore {
   }
 }
 
-/** Error codes of requests without a valid key; the last is also that of a key over its rate. */
-const keyless: unknown[] = ['key_required', 'invalid_key', 'rate_limited'];
+/** Error codes of requests without a valid key. A valid key over its rate also gets the last one. */
+const keyRefusalCodes: unknown[] = ['key_required', 'invalid_key', 'rate_limited'];
 
 function matches(trace: Entry, filter: TraceFilter): boolean {
   const { account, operation, whole, request, statusCodes, unauthenticated } = filter;
   if (account !== undefined && trace.account !== account) return false;
   if (operation !== undefined && trace.operation !== operation) return false;
   const { statusCode = 0, errorCode } = trace.request ?? {};
-  if (!unauthenticated && trace.account === undefined && keyless.includes(errorCode)) return false;
+  if (!unauthenticated && trace.account === undefined && keyRefusalCodes.includes(errorCode)) return false;
   if (statusCodes && (statusCode < statusCodes[0] || statusCode > statusCodes[1])) return false;
   return isWanted(trace, whole) && isWanted(trace.request, request);
 }
 
-/** Returns whether a trace, or its request, is as a filter wants it: where there is none, only for a filter that wants nothing. */
+/** Returns whether a trace or request meets the conditions. A missing request meets only an empty condition. */
 function isWanted(timed: Timed | undefined, { isError, atLeastMs }: Wanted = {}): boolean {
   if (isError === undefined && atLeastMs === undefined) return true;
   if (!timed) return false;
   return (isError ?? timed.isError) === timed.isError && timed.endMs - timed.startMs >= (atLeastMs ?? 0);
 }
 
-/** Compares traces in the order of lists: those that began last first. */
+/** Compares traces in the order of lists: latest start first. */
 function inOrder(one: TracePlace, other: TracePlace): number {
   if (one.startMs !== other.startMs) return other.startMs - one.startMs;
   if (one.traceId === other.traceId) return 0;

@@ -5,12 +5,12 @@ import { tooLarge } from '../bodies/body-intake.ts';
 import { maxExportBytes } from './otlp.ts';
 import type { Call, CallFailure, Reply, TraceCalls } from './trace-worker.ts';
 
-/** Time for one call. */
+/** Maximum duration of one call. */
 const callMs = 10_000;
-/** The thread ends with what it knows where it would take more; the store's own bound is far below. */
+/** The thread and its traces end beyond this memory. The store's own bound is far below. */
 const resourceLimits = { maxOldGenerationSizeMb: 256 };
 
-/** A thread that reads exports of spans and keeps the traces: however large these are, requests do not wait for it. */
+/** A thread that reads exports of spans and stores the traces. Large exports therefore do not block the event loop. */
 export class TraceThread {
   readonly #log: Logger;
   readonly #pending = new Map<number, { resolve(result: never): void; reject(error: Error): void }>();
@@ -21,7 +21,7 @@ export class TraceThread {
     this.#log = log;
   }
 
-  /** Has the thread do something. Throws 400 and 413 for an export that cannot be read, 503 where the thread ends or takes 10 s. */
+  /** Runs a call on the thread. Throws 400 and 413 for an invalid export. Throws 503 if the thread ends or takes over 10 s. */
   async call<Name extends keyof TraceCalls>(
     name: Name,
     given: Parameters<TraceCalls[Name]>[0],
@@ -33,7 +33,7 @@ export class TraceThread {
     this.#pending.set(id, { resolve, reject });
     worker.postMessage(call);
     const late = () => {
-      // What waits in it would take as long again: the next call begins another.
+      // The calls queued in this thread would time out too, so the next call starts another thread.
       void worker.terminate();
       return unavailable();
     };
@@ -54,7 +54,7 @@ export class TraceThread {
       else pending?.resolve(reply.result as never);
     });
     worker.on('error', (error) =>
-      this.#log.error({ err: error }, 'the thread of traces ended; it begins again without any'),
+      this.#log.error({ err: error }, 'the trace thread failed; a new one starts without traces'),
     );
     worker.on('exit', () => {
       this.#worker = undefined;

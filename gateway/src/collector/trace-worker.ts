@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { maxExportBytes, readExport } from './otlp.ts';
 import { type StoredTrace, type TraceFilter, type TracePlace, TraceStore } from './trace-store.ts';
 
-/** What the gateway asks of the thread that keeps its traces. */
+/** Calls of the gateway to the thread that stores its traces. */
 export interface TraceCalls {
   /** Stores an export; returns how many of its spans were rejected. */
   add(body: { bytes: Uint8Array; isPacked: boolean }): number;
@@ -16,7 +16,7 @@ export interface TraceCalls {
 /** Why a call has no result. */
 export type CallFailure = 'too_large' | { malformed: string };
 
-/** A call with its number; `given` is what it takes. */
+/** A call with its number; `given` is its argument. */
 export interface Call {
   id: number;
   name: keyof TraceCalls;
@@ -29,7 +29,7 @@ const store = new TraceStore();
 const calls: TraceCalls = {
   add({ bytes, isPacked }) {
     const unpacked = isPacked ? gunzipSync(bytes, { maxOutputLength: maxExportBytes }) : bytes;
-    // Read whole before any of it is stored: one that is malformed leaves nothing.
+    // Parse the whole export before storing any of it, so that a malformed one stores nothing.
     return store.add(readExport(new TextDecoder().decode(unpacked)));
   },
   place: ({ id, filter }) => store.place(id, filter),

@@ -16,7 +16,7 @@ import { listServices } from './services/list-services.ts';
 import { republishEvents } from './services/republish-events.ts';
 import * as traces from './traces/traces.ts';
 
-/** The control plane's operations, of which the files of a resource export nothing else. */
+/** The control plane's operations. The imported files of a resource export only operations. */
 export const adminOperations: Implements<typeof contract.adminOperations, AdminResources> = {
   ...accounts,
   ...members,

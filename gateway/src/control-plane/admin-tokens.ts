@@ -10,27 +10,27 @@ interface TokenSettings {
   ADMIN_TOKENS?: string | undefined;
 }
 
-/** Tokens of the control plane, each with the name of its holder, under which changes are recorded. */
+/** Tokens of the control plane, each with its holder's name. The audit log records changes under that name. */
 export class AdminTokens {
   readonly #tokens: { actor: string; hash: Buffer }[];
 
-  /** Throws an Error that names the setting and what is wrong with it. */
+  /** Throws an Error that names the setting and what is wrong. */
   constructor(settings: TokenSettings) {
     const entries = entriesOf(settings);
     if (entries.length === 0) throw new Error('ADMIN_TOKEN or ADMIN_TOKENS must be set');
     for (const [index, { actor, token, setting }] of entries.entries()) {
       const place = setting === 'ADMIN_TOKENS' ? `ADMIN_TOKENS, ${actor}` : setting;
-      if (token.length < shortest) throw new Error(`${place}: a token has ${shortest} characters at least`);
+      if (token.length < shortest) throw new Error(`${place}: the token must have at least ${shortest} characters`);
       const others = entries.slice(0, index);
-      if (others.some((other) => other.actor === actor)) throw new Error(`${place}: this name is there twice`);
-      if (others.some((other) => other.token === token)) throw new Error(`${place}: this token is another's too`);
+      if (others.some((other) => other.actor === actor)) throw new Error(`${place}: the name must be unique`);
+      if (others.some((other) => other.token === token)) throw new Error(`${place}: the token must be unique`);
     }
     this.#tokens = entries.map(({ actor, token }) => ({ actor, hash: hash('sha256', token, 'buffer') }));
   }
 
-  /** Returns the name of a token's holder, undefined where it is none. */
+  /** Returns the name of a token's holder, or undefined for an unknown token. */
   actorOf(given: string): string | undefined {
-    // Hashes have one length, and all are compared: it takes the same time for every guess.
+    // Compares hashes of equal length with all tokens, so that every guess takes the same time.
     const givenHash = hash('sha256', given, 'buffer');
     return this.#tokens.filter((token) => timingSafeEqual(token.hash, givenHash))[0]?.actor;
   }

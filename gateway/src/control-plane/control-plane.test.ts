@@ -6,7 +6,7 @@ import { type Platform, type RawResponse, rawRequest, startPlatform } from '@cus
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 
-const nobody = '00000000-0000-7000-8000-000000000000';
+const unknownId = '00000000-0000-7000-8000-000000000000';
 
 let platform: Platform;
 let bus: Bus;
@@ -47,9 +47,9 @@ async function addKey(accountId: string, settings: object = {}) {
 const me = (key: string) => rawRequest(platform.gatewayUrl, 'GET', '/v1/me', { key });
 
 describe('the control plane', () => {
-  const filled = (operation: Operation) => operation.path.replace(/\{\w+\}/g, nobody);
+  const filled = (operation: Operation) => operation.path.replace(/\{\w+\}/g, unknownId);
 
-  it('is for the holder of the admin token alone, whatever the path', async () => {
+  it('refuses every path without the admin token', async () => {
     const paths = [
       ...Object.values<Operation>(adminOperations).map((each) => [each.method, filled(each)]),
       ['GET', '/x'],
@@ -58,7 +58,7 @@ describe('the control plane', () => {
       const without = await rawRequest(platform.adminUrl, method, path);
       expectRefusal(without, 401, 'key_required');
       expect(without.headers.get('www-authenticate')).toBe('Bearer');
-      // Each from an address of its own: they are not to be slowed down.
+      // A separate address for each request avoids the throttle for wrong tokens.
       const headers = { 'x-forwarded-for': `203.0.113.${index}` };
       const wrong = await rawRequest(platform.adminUrl, method, path, { key: `${platform.adminToken}x`, headers });
       expectRefusal(wrong, 401, 'invalid_key');
@@ -66,7 +66,7 @@ describe('the control plane', () => {
     }
   });
 
-  it('cannot be reached through the public port, nor the API through its own', async () => {
+  it('is not reachable through the public port, and the API is not reachable through its port', async () => {
     const { key } = await addKey((await make()).id);
     expectRefusal(await rawRequest(platform.gatewayUrl, 'GET', '/admin/accounts', { key }), 404, 'not_found');
     const admin = await rawRequest(platform.gatewayUrl, 'GET', '/admin/accounts', { key: platform.adminToken });
@@ -74,13 +74,13 @@ describe('the control plane', () => {
     expectRefusal(await platform.admin('GET', '/v1/me'), 404, 'not_found');
   });
 
-  it('returns 404 for what does not exist and for ids that are none', async () => {
+  it('returns 404 for unknown and malformed ids', async () => {
     for (const operation of Object.values<Operation>(adminOperations).filter((each) => each.path.includes('{'))) {
-      for (const id of [nobody, 'none']) {
+      for (const id of [unknownId, 'none']) {
         const path = operation.path.replace(/\{\w+\}/g, id);
         const refused = await platform.admin(operation.method, path, operation.body ? {} : undefined);
-        // No service is there that could say that it has no such dead event or endpoint.
-        if (/\{(dead|endpoint)_id\}/.test(operation.path) && id === nobody)
+        // No service runs that could confirm that the dead event or endpoint does not exist.
+        if (/\{(dead|endpoint)_id\}/.test(operation.path) && id === unknownId)
           expectRefusal(refused, 503, 'service_unavailable');
         else expectRefusal(refused, 404, 'not_found');
       }
@@ -89,7 +89,7 @@ describe('the control plane', () => {
 });
 
 describe('an account', () => {
-  it('is made with a sandbox and sensible defaults', async () => {
+  it('is created with a sandbox and defaults', async () => {
     const account = await make();
     expect(account).toEqual({
       id: expect.any(String),
@@ -116,7 +116,7 @@ describe('an account', () => {
     expect(sandbox).toEqual({ ...account, id: account.sandbox_id, name: 'Acme (sandbox)', sandbox_id: null });
   });
 
-  it('takes what is given, and its country from its zone', async () => {
+  it('accepts the given settings, and derives its country from its zone', async () => {
     const account = await make({
       timezone: 'Asia/Kolkata',
       language: 'pt-BR',
@@ -138,7 +138,7 @@ describe('an account', () => {
     expect((await make({ country: 'BV' })).country).toBe('BV');
   });
 
-  it('has its zone in the case that it is listed in, and an alias as it was given', async () => {
+  it('stores its zone in its listed case, and an alias as given', async () => {
     for (const [given, kept] of [
       ['europe/berlin', 'Europe/Berlin'],
       ['utc', 'UTC'],
@@ -152,7 +152,7 @@ describe('an account', () => {
     }
   });
 
-  it('is refused with the field at fault', async () => {
+  it('with an invalid field is refused, and the error names the field', async () => {
     const wrong: [object, string][] = [
       [{}, 'name'],
       [{ name: '' }, 'name'],
@@ -169,7 +169,7 @@ describe('an account', () => {
     }
   });
 
-  it('is changed by key, and its sandbox follows', async () => {
+  it('is changed by field, and its sandbox with it', async () => {
     const account = await make();
     platform.clock.advance(1_000);
     const changed = await platform.admin('PATCH', `/admin/accounts/${account.id}`, {
@@ -200,7 +200,7 @@ describe('an account', () => {
     }
   });
 
-  it('stays as it is, and nothing is published, where nothing changes', async () => {
+  it('stays unchanged, without an event, if a change has no effect', async () => {
     const account = await make();
     for (const body of [{}, { name: 'Acme', plan: { api: true }, modules: { cdp: { on: true } } }]) {
       const response = await platform.admin('PATCH', `/admin/accounts/${account.id}`, body);
@@ -213,14 +213,14 @@ describe('an account', () => {
     expect(platform.events(account.id).map((event) => event.type)).toEqual(['account.created', 'account.updated']);
   });
 
-  it('is followed by its sandbox, which cannot be changed alone', async () => {
+  it('has a sandbox that cannot be changed alone', async () => {
     const account = await make();
     const response = await platform.admin('PATCH', `/admin/accounts/${account.sandbox_id}`, { name: 'x' });
     expectRefusal(response, 409, 'invalid_state');
     expect(response.body.error.message).toContain(account.id);
   });
 
-  it('is made once under one Idempotency-Key', async () => {
+  it('is created once under one Idempotency-Key', async () => {
     const send = () =>
       rawRequest(platform.adminUrl, 'POST', '/admin/accounts', {
         key: platform.adminToken,
@@ -232,7 +232,7 @@ describe('an account', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('is listed newest first, page by page, sandboxes left out', async () => {
+  it('is listed newest first, page by page, without sandboxes', async () => {
     const made = [];
     for (let count = 0; count < 5; count++) made.unshift((await make({ name: `Listed ${count}` })).id);
     const listed: string[] = [];
@@ -246,14 +246,14 @@ describe('an account', () => {
     }
     expect(listed.slice(0, 5)).toEqual(made);
     const sandboxId = (await make()).sandbox_id;
-    for (const cursor of ['', 'x', nobody, sandboxId]) {
+    for (const cursor of ['', 'x', unknownId, sandboxId]) {
       const response = await platform.admin('GET', `/admin/accounts?starting_after=${cursor}`);
       expectRefusal(response, 400, 'invalid_request', 'starting_after');
     }
     expectRefusal(await platform.admin('GET', '/admin/accounts?limit=101'), 400, 'invalid_request', 'limit');
   });
 
-  it('is found by a part of its name in any case and form, and by its id or that of its sandbox', async () => {
+  it('is found by a part of its name in any case and Unicode form, and by its id or the id of its sandbox', async () => {
     const cafe = await make({ name: 'Café 100%_Quokka' });
     const other = await make({ name: 'Quokka & Co' });
     const found = async (q: string) => {
@@ -264,13 +264,13 @@ describe('an account', () => {
     expect(await found('quokka')).toEqual([other.id, cafe.id]);
     for (const q of ['CAFÉ', 'cafe\u0301', '0%_q', cafe.id.toUpperCase(), cafe.sandbox_id])
       expect([q, await found(q)]).toEqual([q, [cafe.id]]);
-    for (const q of ['caf_', '%quokka%', '(sandbox)', '\\', nobody]) expect([q, await found(q)]).toEqual([q, []]);
+    for (const q of ['caf_', '%quokka%', '(sandbox)', '\\', unknownId]) expect([q, await found(q)]).toEqual([q, []]);
     const paged = await platform.admin('GET', `/admin/accounts?q=quokka&limit=1&starting_after=${other.id}`);
     expect(paged.body).toMatchObject({ data: [{ id: cafe.id }], has_more: false });
     expectRefusal(await platform.admin('GET', '/admin/accounts?q='), 400, 'invalid_request', 'q');
   });
 
-  it('is known to other services under both ids, with what it may do', async () => {
+  it('is known to other services under both ids, with its modules', async () => {
     const account = await make({ timezone: 'Europe/Berlin', modules: { crm: { on: false } } });
     const known = await bus.ask(getAccountContext, account.id, {});
     expect(known.account).toEqual({
@@ -287,14 +287,14 @@ describe('an account', () => {
     });
     const sandbox = await bus.ask(getAccountContext, account.sandbox_id, {});
     expect(sandbox.account).toMatchObject({ id: account.sandbox_id, owner: account.id, mode: 'test' });
-    expect(await bus.ask(getAccountContext, nobody, {})).toEqual({ account: null });
+    expect(await bus.ask(getAccountContext, unknownId, {})).toEqual({ account: null });
     const created = await platform.event(account.sandbox_id, 'account.created');
     expect(created).toMatchObject({ mode: 'test', data: { account: sandbox.account } });
   });
 });
 
 describe('a key', () => {
-  it('is shown once, and only its hash is kept', async () => {
+  it('is shown once, and only its hash is stored', async () => {
     const account = await make();
     const expires_at = '2199-01-01T00:00:00+02:00';
     const settings = {
@@ -338,7 +338,7 @@ describe('a key', () => {
     }
   });
 
-  it('is refused with the field at fault', async () => {
+  it('with an invalid field is refused, and the error names the field', async () => {
     const { id } = await make();
     const wrong: [object, string][] = [
       [{}, 'name'],
@@ -368,7 +368,7 @@ describe('a key', () => {
     expect(none).toEqual({ data: [], has_more: false, next: null });
   });
 
-  it('is rotated: the successor has its rights, the old one works for the overlap', async () => {
+  it('is rotated: its successor has the same rights, and it works for the overlap', async () => {
     const account = await make();
     const old = await addKey(account.id, { scopes: ['crm.deals:read'], rate_limit: { per_minute: 60, burst: 6 } });
     const rotated = await platform.admin('POST', `/admin/keys/${old.id}/rotate`, { overlap_seconds: 60 });
@@ -392,7 +392,7 @@ describe('a key', () => {
     expectRefusal(tooLong, 400, 'invalid_request', 'overlap_seconds');
   });
 
-  it('without overlap ends at once, and a later end never outlives its own', async () => {
+  it('rotated without overlap ends at once, and an overlap never extends an earlier expiry', async () => {
     const account = await make();
     const first = await addKey(account.id);
     await platform.admin('POST', `/admin/keys/${first.id}/rotate`, { overlap_seconds: 0 });
@@ -404,7 +404,7 @@ describe('a key', () => {
     expect((await me(second.key)).status).toBe(401);
   });
 
-  it('is rotated twice: its successors end when it was issued to end, never with its overlap', async () => {
+  it('is rotated twice: its successors keep its original expiry, not the end of its overlap', async () => {
     const account = await make();
     const end = new Date(platform.clock.now().getTime() + 3_600_000);
     for (const expires_at of [undefined, end.toISOString()]) {
@@ -424,7 +424,7 @@ describe('a key', () => {
     }
   });
 
-  it('is revoked at once, again without complaint, and then cannot be rotated', async () => {
+  it('is revoked at once, may be revoked again, and then cannot be rotated', async () => {
     const account = await make();
     const { id, key } = await addKey(account.id);
     expect((await me(key)).status).toBe(200);
@@ -442,7 +442,7 @@ describe('a key', () => {
 describe('a team member', () => {
   const add = (accountId: string, body: object) => platform.admin('POST', `/admin/accounts/${accountId}/members`, body);
 
-  it('is added, is told to others, leaves and comes back under the same id', async () => {
+  it('is added, is published to services, leaves and comes back under the same id', async () => {
     const { id } = await make();
     const added = await add(id, { name: 'Ada', email: ' Ada@Example.com ' });
     expect(added.status).toBe(201);
@@ -469,7 +469,7 @@ describe('a team member', () => {
     ]);
   });
 
-  it('belongs to one account: a sandbox has a team of its own', async () => {
+  it('belongs to one account: a sandbox has its own team', async () => {
     const account = await make();
     const added = (await add(account.sandbox_id, { name: 'Sam', email: 'sam@example.com' })).body;
     expect((await platform.event(account.sandbox_id, 'member.added')).mode).toBe('test');
@@ -483,13 +483,13 @@ describe('a team member', () => {
     expect(await bus.ask(getMember, account.id, { email: 'sam@example.com' })).toEqual({ member: null });
   });
 
-  it('is refused with the field at fault', async () => {
+  it('with an invalid field is refused, and the error names the field', async () => {
     const { id } = await make();
     expectRefusal(await add(id, { email: 'a@b.example' }), 400, 'invalid_request', 'name');
     expectRefusal(await add(id, { name: 'x', email: 'nobody' }), 400, 'invalid_request', 'email');
   });
 
-  it('is found by other services with others of its account, former ones too', async () => {
+  it('is found by other services with the other members of its account, including former ones', async () => {
     const [account, other] = [await make(), await make()];
     const addOne = async (id: string, email: string) => (await add(id, { name: 'Ada', email })).body as { id: string };
     const [stays, leaves] = [await addOne(account.id, 'ada@x.example'), await addOne(account.id, 'bo@x.example')];
@@ -502,7 +502,7 @@ describe('a team member', () => {
     expect(await bus.ask(findMembers, account.id, { emails: [] })).toEqual({ members: [] });
   });
 
-  it('is one, however often added at once', async () => {
+  it('is added once by concurrent requests', async () => {
     const { id } = await make();
     const responses = await Promise.all(
       Array.from({ length: 10 }, () => add(id, { name: 'Ada', email: 'ada@x.example' })),
@@ -520,7 +520,7 @@ it.each([
       (await platform.admin('POST', `/admin/accounts/${id}/members`, { name: 'x', email: `${randomUUID()}@x.example` }))
         .body,
   ],
-] as const)('%s are listed newest first, page by page, from an entry of the same account on', async (list, add) => {
+] as const)('%s are listed newest first, page by page, after an entry of the same account', async (list, add) => {
   const [{ id }, other] = [await make(), await make()];
   const made: string[] = [];
   for (let count = 0; count < 3; count++) made.unshift((await add(id)).id);
@@ -533,9 +533,9 @@ it.each([
     expectRefusal(await page(`&starting_after=${cursor}`), 400, 'invalid_request', 'starting_after');
 });
 
-it('endpoints are none, and webhooks is gone, where it does not reply; a cursor that nobody can look for is 503', async () => {
+it('without webhooks the list of endpoints is empty and names it as gone; a cursor is 503', async () => {
   const { status, body } = await platform.admin('GET', '/admin/endpoints?failing=true');
   expect([status, body]).toEqual([200, { data: [], has_more: false, next: null, gone: ['webhooks'] }]);
-  const next = await platform.admin('GET', `/admin/endpoints?starting_after=${nobody}`);
+  const next = await platform.admin('GET', `/admin/endpoints?starting_after=${unknownId}`);
   expectRefusal(next, 503, 'service_unavailable');
 });

@@ -19,10 +19,10 @@ import type { AdminResources } from './admin-operation.ts';
 import type { AdminTokens } from './admin-tokens.ts';
 import { consoleServer } from './console/console.ts';
 
-/** Header in which the name of a token's holder is passed on, whatever the client sent in it. */
+/** Header for the name of the token's holder. Overwrites a value sent by the client. */
 const actorHeader = 'admin-actor';
 
-/** Account under which the control plane's responses to idempotency keys are stored: it acts for none. Its name is the operator's. */
+/** The account of the control plane's requests, under which idempotent responses are stored. `name` becomes the operator's name. */
 const operator: AccountContext = {
   id: noAccount,
   owner: noAccount,
@@ -37,8 +37,8 @@ const operator: AccountContext = {
 };
 
 /**
- * Returns the handler of the second listener's requests: the admin operations for the holder of the admin token, the
- * console's files, and health.
+ * Returns the request handler of the second listener. It serves the admin operations for holders of an admin token, the console's
+ * files, and health checks.
  */
 export function controlPlane(
   foundation: Foundation<GatewayConfig>,
@@ -59,7 +59,7 @@ export function controlPlane(
     if (resources.traces.receiver?.serve(request, response)) return;
     const logged = lines?.request(request, response);
     if (logged) whenServed(response, () => logged({ operation: response.locals.operation as string | undefined }));
-    // A stranger learns nothing here, not even which paths exist.
+    // Without a token a caller learns nothing, not even which paths exist.
     const actor = options.tokens.actorOf(bearerToken(request) ?? '');
     if (actor !== undefined) {
       request.headers[actorHeader] = actor;

@@ -3,7 +3,7 @@ import { fewBytes, formatInstant, readPage, uuidPosition } from '@customer-platf
 import { type AuditRow, hasChange, selectChanges } from '../audit/audit.sql.ts';
 import { implement } from './admin-operation.ts';
 
-/** Time after which a change without a reply counts as made: longer than any is waited for. */
+/** Time after which a change without a reply is listed. Longer than any timeout of a change. */
 const unsettledMs = 60_000;
 
 /** Lists the changes that operators and keys made, newest first. */

@@ -12,7 +12,7 @@ const queue = <Given extends object>(given: Given) => ({
 });
 const clock = new MovableClock();
 
-/** Returns a history of queues that a test sets, and takes samples a minute apart. */
+/** Returns a history of the test's queues and a function that takes samples one minute apart. */
 function historyOf(queues: () => ReturnType<typeof queue>[]) {
   const history = new QueueHistory(async () => ({ data: queues() }), clock.now);
   const sample = async (times: number) => {
@@ -37,7 +37,7 @@ it('keeps an hour of samples of each queue, oldest first', async () => {
   expect(history.of(queue({ queue: 'replays' }))).toHaveLength(depths.length);
 });
 
-it('has a gap where a service was gone, and nothing of it after an hour', async () => {
+it('has a gap while a service does not reply, and drops its samples after an hour', async () => {
   let isThere = true;
   const { history, sample } = historyOf(() => (isThere ? [queue({})] : []));
   await sample(1);

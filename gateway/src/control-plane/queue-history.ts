@@ -15,8 +15,8 @@ type Named = Pick<Queue, 'service' | 'queue'>;
 type Sampled = Named & Omit<QueueDepth, 'at'>;
 
 /**
- * The depth of every queue over the last hour, once a minute, in this gateway's memory: each gateway has its own, which begins with its
- * start. A queue whose service was gone has no sample of that minute.
+ * The depth of every queue over the last hour, sampled once a minute. It is in this gateway's memory and starts with
+ * the gateway. A queue has no sample for a minute in which its service did not reply.
  */
 export class QueueHistory {
   readonly #read: (now: Date) => Promise<{ data: Sampled[] }>;
@@ -29,12 +29,12 @@ export class QueueHistory {
     this.#clock = clock;
   }
 
-  /** Samples every minute from now on. */
+  /** Samples every minute until `stop`. */
   start(log: Logger): void {
     this.#loop = new WakeLoop('queue-history', { everyMs, slowestRetryMs, log }, () => this.sample());
   }
 
-  /** Takes one sample of every queue, and drops those that are older than an hour. */
+  /** Takes one sample of every queue and drops samples older than an hour. */
   async sample(): Promise<false> {
     const now = this.#clock();
     const { data } = await this.#read(now);

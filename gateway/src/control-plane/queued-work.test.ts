@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 const admin = (method: string, path: string, body?: unknown) => platform.admin(method, path, body);
-/** Reads a list of dead events, once the services that it asks reply in time. */
+/** Reads a list of dead events once all requested services reply in time. */
 const dead = (filter: string): Promise<DeadEvent[]> =>
   waitFor('the services to reply', async () => {
     const { body } = await admin('GET', `/admin/dead?${filter}`);
@@ -33,7 +33,7 @@ async function publish(text: string): Promise<void> {
   await jetstream(nats).publish(`${prefix}.event.public.crm.deal.created`, text, options);
 }
 
-it('dead events are listed with their reason, shown with their bytes, requeued and dropped once', async () => {
+it('dead events are listed with their reason, shown with their bytes, and requeued or dropped once', async () => {
   const before = (await dead('service=webhooks&limit=100')).length;
   await publish('no JSON');
   const [one] = await waitFor('it to be dead', async () => {
@@ -65,7 +65,7 @@ it('dead events are listed with their reason, shown with their bytes, requeued a
   expect(requeued.map(({ status }) => status).sort()).toEqual([204, 404]);
   expect((await admin('GET', `/admin/dead/${one!.id}`)).status).toBe(404);
   const again = await waitFor('it to die again', async () => {
-    // Between two tries alone: a clock that jumps over the lease of one under way has it made once more.
+    // Advance only between two attempts: past the lease of a running attempt the clock would start another one.
     const [waiting] = await platform.database('webhooks')<{ due_at: Date }[]>`
       select due_at from failed_events where dead_at is null and last_error is not null`;
     if (waiting && waiting.due_at > platform.clock.now()) platform.clock.set(waiting.due_at);
@@ -84,7 +84,7 @@ it('dead events are listed with their reason, shown with their bytes, requeued a
   ]);
 });
 
-it('dead events of one queue are requeued together; the list goes on page by page', async () => {
+it('dead events of one queue are requeued together, and the list has pages', async () => {
   const ofWebhooks = 'service=webhooks&limit=100';
   const before = (await dead(ofWebhooks)).length;
   for (const text of ['1', '2', '3']) await publish(text);
@@ -106,7 +106,7 @@ it('dead events of one queue are requeued together; the list goes on page by pag
 
 const nameOf = ({ service, queue }: Queue) => `${service}/${queue}`;
 
-it('says how many entries wait after a failure, of every queue whose entries do so one by one', async () => {
+it('shows how many entries wait after a failure, for every queue with individual retries', async () => {
   const queues = await waitFor('all services to reply', async () => {
     const { body } = await admin('GET', '/admin/queues');
     return body.gone.length === 0 && (body.data as Queue[]);
@@ -123,7 +123,7 @@ it('says how many entries wait after a failure, of every queue whose entries do 
   ]);
 });
 
-it('lists by attention what is failed, and not what is only due', async () => {
+it('lists queues with failed entries as needing attention, not queues with entries due later', async () => {
   const sql = platform.database('crm');
   const insert = (reason: string | null) => sql`
     insert into outbox (account_id, id, kind, audience, envelope, reason, due_at)

@@ -12,20 +12,20 @@ import { type Bus, isUnavailable, noAccount, type Sql, serviceUnavailable } from
 import type { z } from 'zod';
 import { findAccountRow } from '../accounts/accounts.sql.ts';
 
-/** Time in which a service replies, or is gone. */
+/** Time for a service to reply before it counts as gone. */
 export const replyMs = 1_000;
-/** Time in which a change is made. */
+/** Time for a service to make a change. */
 export const changeMs = 10_000;
-/** Time in which processes read their pauses again. */
+/** Time for processes to read their pauses again. */
 const spreadMs = 300;
-/** Time after which a process that is silent is not waited for any more. */
+/** Time after which `processes` stops waiting for a silent process. */
 const forgottenMs = 15_000;
 
 type Requests = ReturnType<typeof operatorRequests<ServiceName>>;
 type InputOf<Request> = Request extends InternalRequest<string, infer Input> ? z.input<Input> : never;
 type ReplyOf<Request> = Request extends InternalRequest<string, z.ZodType, infer Reply> ? z.output<Reply> : never;
 
-/** Asks services and their processes what operators want to know or change. */
+/** Sends the requests of operators to services and their processes. */
 export class Services {
   readonly #bus: Bus;
   /** Time of each process's last reply, by its instance. */
@@ -35,7 +35,7 @@ export class Services {
     this.#bus = bus;
   }
 
-  /** Returns what a service replies. Throws 503 where it does not within 1 s, or 10 s for a change. */
+  /** Returns the reply of a service. Throws 503 if it does not reply within 1 s, or 10 s for a change. */
   async ask<Key extends keyof Requests>(
     service: ServiceName,
     key: Key,
@@ -47,7 +47,7 @@ export class Services {
     return reply as ReplyOf<Requests[Key]>;
   }
 
-  /** Asks each of the services; returns the replies, and those that are gone. */
+  /** Asks each service; returns the replies and the services that are gone. */
   async askEach<Key extends keyof Requests>(
     key: Key,
     input: InputOf<Requests[Key]>,
@@ -67,14 +67,14 @@ export class Services {
   }
 
   /**
-   * Has every process of a service read its pauses again, and gives them a moment for it: no list of processes is complete, since one
-   * may have started just now. Whoever replies later hears of the pause over the bus all the same.
+   * Makes every process of a service read its pauses again, and waits 300 ms. It cannot wait for a list of processes,
+   * because one may have just started. A process that replies later still receives the pause over the bus.
    */
   async spreadPauses(service: ServiceName): Promise<void> {
     await this.#bus.askAll(describeProcess, { pausesOf: service }, { isComplete: () => false, timeoutMs: spreadMs });
   }
 
-  /** Returns every process that replies within 1 s, with what of `queue` runs there. */
+  /** Returns every process that replies within 1 s, with its running entries of `queue`. */
   async processes(queue?: { service: ServiceName; queue: string }): Promise<ProcessReport[]> {
     const sinceMs = performance.now() - forgottenMs;
     for (const [instance, atMs] of this.#heardAtMs) if (atMs < sinceMs) this.#heardAtMs.delete(instance);
@@ -89,7 +89,7 @@ export class Services {
   }
 }
 
-/** Returns what a service replies to a request, for no account; undefined where it does not within 1 s, or `timeoutMs`. */
+/** Returns a service's reply to a request for no account. Returns undefined without a reply within 1 s, or `timeoutMs`. */
 export async function askOrGone<Request extends InternalRequest>(
   bus: Bus,
   request: Request,
@@ -105,8 +105,8 @@ export async function askOrGone<Request extends InternalRequest>(
 }
 
 /**
- * Returns the services that are gone: those whose reply is undefined, and the gateway where it does not hear itself over the bus, which is what is gone
- * then.
+ * Returns the services that are gone, whose reply is undefined. Includes the gateway if it cannot reach itself over the
+ * bus, since then the bus is down.
  */
 export async function goneOf(bus: Bus, replies: { [Name in ServiceName]?: unknown }): Promise<ServiceName[]> {
   const silent = serviceNames.filter((name) => name in replies && replies[name] === undefined);
@@ -116,28 +116,28 @@ export async function goneOf(bus: Bus, replies: { [Name in ServiceName]?: unknow
   return heard.length > 0 ? silent : ['gateway', ...silent];
 }
 
-/** Throws what a service refuses a change with, if it does. */
+/** Throws a service's refusal of a change, if there is one. */
 export function throwRefusal(refusal: z.output<typeof changeRefusal>): void {
   if (refusal) throw new ApiError(refusal.code, refusal.message, { field: refusal.field ?? undefined });
 }
 
-/** Returns the service of this name. Throws 404, which says which there are. */
+/** Returns the service with this name. Throws 404 with the names of all services. */
 export function serviceNamed(name: string): ServiceName {
   const service = serviceNames.find((known) => known === name);
-  if (!service) throw new ApiError('not_found', `There is no service ${name}; there are: ${serviceNames.join(', ')}`);
+  if (!service) throw new ApiError('not_found', `There is no service ${name}; use one of: ${serviceNames.join(', ')}`);
   return service;
 }
 
-/** The refusal for a queue that is not there: it says which are. */
+/** The error for an unknown queue, with the names of the service's queues. */
 export function noSuchQueue(service: ServiceName, queue: string, queues: readonly string[]): ApiError {
   return new ApiError('not_found', `${service} has no queue ${queue}; it has: ${[...queues].sort().join(', ')}`);
 }
 
-/** The refusal of a request for a service that is gone. */
+/** The error for a request to a service that is gone. */
 export const gone = (service: ServiceName) =>
   serviceUnavailable(`${service} does not respond; try again once it is running`);
 
-/** Throws 404 where a request names an account that there is not. */
+/** Throws 404 if a request names an unknown account. */
 export async function requireAccount(sql: Sql, account: string | undefined): Promise<void> {
   if (account !== undefined && !(await findAccountRow(sql, account)))
     throw new ApiError('not_found', `There is no account ${account}`);

@@ -3,7 +3,7 @@ import { ownerOf, type ServiceName, serviceNames } from '@customer-platform/cont
 import { type ApiDocument, mergedDocuments } from '@customer-platform/contracts/merged-documents';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 
-/** The OpenAPI document of what the gateway routes to: it changes with what services announce. */
+/** The OpenAPI document of the operations that the gateway routes. It changes when services announce operations. */
 export class CurrentApiDocument {
   readonly #routes: AnnouncedOperations;
   #own: Promise<Map<ServiceName, string>> | undefined;
@@ -41,7 +41,7 @@ export class CurrentApiDocument {
     return JSON.stringify(mergedDocuments(parts));
   }
 
-  /** Returns a part without what the gateway does not route, or another service publishes. */
+  /** Returns a part without operations that the gateway does not route, and without events that another service publishes. */
   #routedPart(service: ServiceName, part: ApiDocument): ApiDocument {
     const routed = new Set(this.#routes.of(service).map(({ method, path }) => `${method.toLowerCase()} ${path}`));
     const paths = Object.entries(part.paths ?? {}).flatMap(([path, operations]) => {

@@ -32,24 +32,24 @@ describe('without a key', () => {
     expect(body.components.parameters.IdempotencyKey.description).toMatch(/24 hours/);
   });
 
-  it('the document is not sent again to who has it', async () => {
+  it('the document is not sent again to a client that has it', async () => {
     const etag = (await get('/v1/openapi.json')).headers.get('etag')!;
     const again = await get('/v1/openapi.json', { 'if-none-match': etag });
     expect([again.status, again.text]).toEqual([304, '']);
     expect((await get('/v1/openapi.json', { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  it('the page gets no key unless the operator gave one', async () => {
+  it('the page gets no key unless the operator provided one', async () => {
     expect((await get('/docs/key.json')).body).toEqual({});
   });
 
-  it('nothing else is there', async () => {
+  it('no other path exists', async () => {
     for (const path of ['/docsx', '/v1/openapi.yaml', '/v1/openapi.json/', '/'])
       expect([path, (await get(path)).status]).toEqual([path, 401]);
     expect((await get('/')).body.error.message).toMatch(/see \/docs/);
   });
 
-  it('a browser is led from the root to the documentation', async () => {
+  it('a browser is redirected from the root to the documentation', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     for (const sent of [accept, 'application/json, Text/HTML;level=1']) {
       const led = await get('/', { accept: sent });
@@ -60,7 +60,7 @@ describe('without a key', () => {
     expect([head.status, head.headers.get('location')]).toEqual([302, '/docs']);
   });
 
-  it('the root is an unknown path to anything else', async () => {
+  it('the root is an unknown path to other clients', async () => {
     const { key } = await platform.account();
     for (const accept of ['*/*', 'application/json', 'text/*', 'x/text/html', 'text/htmlx', '']) {
       const refused = await rawRequest(platform.gatewayUrl, 'GET', '/', { key, headers: { accept } });
@@ -71,7 +71,7 @@ describe('without a key', () => {
     expect((await get('/v1', { accept: 'text/html' })).status).toBe(401);
   });
 
-  it('a path can be read and nothing else, whether a key is sent or not', async () => {
+  it('a path is read-only, with or without a key', async () => {
     const { key } = await platform.account();
     for (const path of ['/v1/openapi.json', '/docs/key.json', '/healthz', '/readyz', '/healthz?x=1']) {
       for (const sent of [{}, { key }]) {
@@ -114,7 +114,7 @@ it('the page gets a key that acts on a sandbox, and never a live one', async () 
 });
 
 describe('/readyz', () => {
-  it('is 503 until the launcher says that all is up, while /healthz is 200', async () => {
+  it('is 503 until the launcher creates the ready file, while /healthz is 200', async () => {
     const readyFile = join(tmpdir(), `ready-${process.pid}-${Date.now()}`);
     expect(existsSync(readyFile)).toBe(false);
     const gateway = await startGateway({ ...platform.env('gateway'), READY_FILE: readyFile });

@@ -14,18 +14,18 @@ const siteDirectory = join(import.meta.dirname, '../../../packages/docs-site/dis
 
 const headers = { 'Cache-Control': 'no-cache', 'Content-Security-Policy': "default-src 'none'" };
 
-/** What the documentation is made of. */
+/** The parts that the documentation server needs. */
 interface DocsParts {
   api: Pick<CurrentApiDocument, 'text'>;
   log: Logger;
-  /** File with the test key that the reference uses, if there is one. */
+  /** File with the test key for the reference, if one exists. */
   keyFile?: string | undefined;
   directory?: string;
 }
 
 /**
- * Returns what serves the OpenAPI document and the documentation, and leads browsers from the root to it: it returns whether the request
- * was one of theirs, and throws 405.
+ * Returns the handler of the OpenAPI document and the documentation. It also redirects browsers from the root to /docs.
+ * It returns whether it served the request, and throws 405.
  */
 export function docsServer({ api, log, keyFile, directory = siteDirectory }: DocsParts) {
   const site = new Site(directory);
@@ -49,7 +49,7 @@ export function docsServer({ api, log, keyFile, directory = siteDirectory }: Doc
   };
 }
 
-/** Returns whether a browser asks for the root, where no operation is. */
+/** Returns whether a browser requests the root, where no operation exists. */
 function isBrowserAtRoot(request: IncomingMessage): boolean {
   return (request.method === 'GET' || request.method === 'HEAD') && pathOf(request) === '/' && acceptsHtml(request);
 }
@@ -63,7 +63,7 @@ async function sendMade(
   if (!response.closed) sendStaticFile(request, response, file, headers);
 }
 
-/** Returns what compresses a JSON text when it is another than the last time: whoever asks again and again costs nothing. */
+/** Returns a function that compresses a JSON string, and reuses the result while the string stays the same. */
 function servedOnce(): (text: string) => Promise<StaticFile> {
   let last: { text: string; served: Promise<StaticFile> } | undefined;
   return (text) => {
@@ -77,7 +77,7 @@ async function compressedJson(text: string): Promise<StaticFile> {
   return staticFile('application/json; charset=utf-8', bytes, await promisify(gzip)(bytes));
 }
 
-/** Returns the key in a file. Only one that acts on a sandbox is shown: whoever opens the page gets it. */
+/** Returns the key in a file. Only a sandbox key is returned, because everyone who opens the page gets it. */
 async function readKey(file: string | undefined): Promise<{ key?: string }> {
   if (file === undefined) return {};
   const key = (await readFile(file, 'utf8').catch(() => '')).trim();

@@ -8,7 +8,7 @@ import { sendRaw } from '../../test/raw-http.ts';
 import { listenWithEnvelopes, refuse } from '../http/listener.ts';
 import { docsServer } from './docs.ts';
 
-/** A site as it is built, with one file of each kind. */
+/** A built site, with one file of each kind. */
 const page = (title: string) => `<!doctype html><html lang="en"><title>${title}</title><h1>${title}</h1></html>`;
 const script = 'export const text = "hashed";'.repeat(100);
 const built = {
@@ -38,7 +38,7 @@ const built = {
 let directory: string;
 let listener: Awaited<ReturnType<typeof listenWithEnvelopes>>;
 
-/** Serves the documentation of a directory, and nothing besides. */
+/** Serves the documentation of a directory and nothing else. */
 async function serve(from: string) {
   const log = createLogger('test', 'silent');
   const serveDocs = docsServer({ api: { text: async () => '{}' }, log, directory: from });
@@ -94,7 +94,7 @@ describe('a file of the site', () => {
     }
   });
 
-  it('is kept by browsers for ever if its name has its hash or version, and is asked for each time otherwise', async () => {
+  it('is immutable for browsers if its name has its hash or version, and is revalidated each time otherwise', async () => {
     const kept = async (path: string) => (await ask(path)).headers.get('cache-control');
     for (const path of [
       '/docs/_astro/page.a1b2.css',
@@ -108,7 +108,7 @@ describe('a file of the site', () => {
   });
 
   it.each(['/docs', '/docs/quickstart', '/docs/reference', '/docs/client.tgz', '/v1/openapi.json'])(
-    '%s is not sent again to who has it',
+    '%s is not sent again to a client that has it',
     async (path) => {
       const first = await ask(path);
       const etag = first.headers.get('etag')!;
@@ -147,7 +147,7 @@ describe('a file of the site', () => {
     ['identity;q=0', false],
     ['*;q=0', false],
     ['', false],
-  ])('is compressed for who prefers that: Accept-Encoding: %s', async (sent, isCompressed) => {
+  ])('is compressed for a client that prefers that: Accept-Encoding: %s', async (sent, isCompressed) => {
     for (const path of ['/docs/reference/scalar.js', '/docs/reference', '/v1/openapi.json', '/docs/client.tgz']) {
       const lines = [`GET ${path} HTTP/1.1`, 'Host: x', `Accept-Encoding: ${sent}`, 'Connection: close', '', ''];
       const { status, headers } = await sendRaw(listener.url, lines.join('\r\n'));
@@ -167,7 +167,7 @@ describe('a file of the site', () => {
     ['text/markdown;q=0, */*', 'quickstart.html'],
     ['*/*', 'quickstart.html'],
     ['application/json', 'quickstart.html'],
-  ] as const)('that is a page is Markdown for who prefers that: Accept: %s', async (accept, name) => {
+  ] as const)('that is a page is sent as Markdown to a client that prefers that: Accept: %s', async (accept, name) => {
     const { status, text, headers } = await ask('/docs/quickstart', { accept });
     expect([status, text, headers.get('vary')]).toEqual([200, built[name], 'Accept, Accept-Encoding']);
     const again = await ask('/docs/quickstart', { accept, 'if-none-match': headers.get('etag')! });
@@ -176,7 +176,7 @@ describe('a file of the site', () => {
     expect((await ask('/docs/concepts', { accept })).text).toBe(built['concepts/index.html']);
   });
 
-  it('that is an archive is saved under its own name', async () => {
+  it('that is an archive downloads under its own name', async () => {
     const { headers } = await ask('/docs/client-python.tar.gz');
     expect(headers.get('content-disposition')).toBe('attachment; filename="client-python.tar.gz"');
     expect((await ask('/docs/quickstart')).headers.get('content-disposition')).toBeNull();
@@ -186,7 +186,7 @@ describe('a file of the site', () => {
 describe('the policy of a page', () => {
   const policyAt = async (path: string) => (await ask(path)).headers.get('content-security-policy')!;
 
-  it('allows scripts of the site and the inline ones that the build names, and nothing from elsewhere', async () => {
+  it('allows scripts of the site and the inline scripts listed by the build, and nothing from other origins', async () => {
     const directives = (await policyAt('/docs')).split('; ');
     expect(directives).toContain("default-src 'self'");
     expect(directives).toContain("script-src 'self' 'wasm-unsafe-eval' 'sha256-abc='");
@@ -194,7 +194,7 @@ describe('the policy of a page', () => {
     expect(directives.filter((each) => /https?:|\*/.test(each))).toEqual([]);
   });
 
-  it('has the nonce that the page has, a new one for each response, and stays that of a page that is kept', async () => {
+  it("has the page's nonce, which is new for each response, and is left out of a 304", async () => {
     const nonces = new Set<string>();
     for (const encoding of ['gzip', 'identity']) {
       const { text, headers } = await ask('/docs/reference', { 'accept-encoding': encoding });
@@ -210,7 +210,7 @@ describe('the policy of a page', () => {
 });
 
 describe('a path that has no file', () => {
-  it('leads to the page of the same name', async () => {
+  it('redirects to the page of the same name', async () => {
     for (const [path, target] of [
       ['/docs/', '/docs'],
       ['/docs/index', '/docs'],
@@ -224,7 +224,7 @@ describe('a path that has no file', () => {
     }
   });
 
-  it('is 404, with the page of the site for browsers and an envelope for anything else', async () => {
+  it('is 404, with a page for browsers and an envelope for other clients', async () => {
     const shown = await ask('/docs/none', { accept: 'text/html,*/*;q=0.8' });
     expect([shown.status, shown.text]).toEqual([404, built['404.html']]);
     const refused = await ask('/docs/none', { accept: '*/*' });
@@ -234,7 +234,7 @@ describe('a path that has no file', () => {
     expect((await ask('/docsx')).status).toBe(418);
   });
 
-  it('reaches nothing outside the site, and nothing that is the build’s own', async () => {
+  it('reaches nothing outside the site, and no internal file of the build', async () => {
     for (const path of [
       '/docs/../package.json',
       '/docs/..%2fpackage.json',
@@ -257,7 +257,7 @@ describe('a path that has no file', () => {
   });
 });
 
-it('a path can be read and nothing else', async () => {
+it('a path is read-only', async () => {
   for (const path of ['/docs', '/docs/quickstart', '/docs/none', '/llms.txt']) {
     const refused = await ask(path, {}, 'POST');
     expect([path, refused.status, refused.headers.get('allow')]).toEqual([path, 405, 'GET, HEAD, OPTIONS']);
@@ -266,7 +266,7 @@ it('a path can be read and nothing else', async () => {
   }
 });
 
-it('a site that was not built is 503, which says how to build it, while the document is there', async () => {
+it('a site that is not built is 503 with build instructions, while the document is served', async () => {
   const bare = await serve(join(directory, 'none'));
   try {
     for (const path of ['/docs', '/docs/quickstart', '/llms.txt']) {

@@ -10,7 +10,7 @@ import { serviceUnavailable } from '@customer-platform/service-kit';
 import Negotiator from 'negotiator';
 import { etagOf, isKnown, prefersGzip, type StaticFile, sendStaticFile } from '../http/static-file.ts';
 
-/** Types by the end of a file's name; any other file is bytes. Those of text are compressed. */
+/** Content types by file extension; any other file is application/octet-stream. Text types are compressed. */
 const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
@@ -30,11 +30,11 @@ const types: Record<string, string> = {
 };
 const isText = (type: string) => type.includes('charset') || type === types['.svg'];
 
-/** Folders whose files have a hash of their content in their names. */
+/** Folders whose file names contain a hash of the content. */
 const hashedFolders = ['_astro/', 'pagefind/fragment/', 'pagefind/index/'];
-/** Archives of the clients with their version in their names. */
+/** Archives of the clients with a version in their names. */
 const versionedArchive = /^client(-python)?-\d[\w.]*\.(tgz|tar\.gz)$/;
-/** Files of the site by the paths at the root where assistants, crawlers and browsers look for them. */
+/** Files of the site that assistants, crawlers and browsers expect at the root, by path. */
 const atRoot: ReadonlyMap<string, string> = new Map([
   ['/llms.txt', 'llms.txt'],
   ['/llms-full.txt', 'llms-full.txt'],
@@ -42,17 +42,17 @@ const atRoot: ReadonlyMap<string, string> = new Map([
   ['/favicon.ico', 'favicon.svg'],
 ]);
 const policyFile = 'csp.json';
-/** Text of a page in whose place each response has its nonce: the reference inserts style sheets, which carry it. */
+/** Placeholder in a page for the nonce of each response. The style sheets that the reference inserts carry the nonce. */
 const noncePlace = '{csp-nonce}';
 
-/** Sources that the site allows besides its own files, by directive: the hashes of its inline scripts. */
+/** Additional sources that the site allows, by directive: the hashes of its inline scripts. */
 type Sources = Partial<Record<'script-src' | 'style-src', string[]>>;
 
 interface SiteFile {
   file: string;
   type: string;
   headers: Record<string, string>;
-  /** Made at the first request, and kept: the tag and, of a text, the compressed bytes. */
+  /** Created at the first request and cached: the ETag and, for text, the compressed bytes. */
   kept?: Promise<Kept>;
 }
 interface Kept {
@@ -61,12 +61,12 @@ interface Kept {
   hasNonce: boolean;
 }
 
-/** The files of the documentation, as they were in their directory when the gateway started: no path of a request reaches the disk. */
+/** The documentation's files, listed when the gateway starts, so that no request path reaches the disk. */
 export class Site {
   readonly #files: ReadonlyMap<string, SiteFile>;
   readonly #sources: Sources;
 
-  /** A directory that does not exist is a site that was not built. */
+  /** A directory that does not exist counts as a site that is not built. */
   constructor(directory: string) {
     const isBuilt = existsSync(join(directory, 'index.html'));
     this.#files = isBuilt ? listFiles(directory) : new Map();
@@ -74,14 +74,14 @@ export class Site {
     this.#sources = existsSync(policy) ? (JSON.parse(readFileSync(policy, 'utf8')) as Sources) : {};
   }
 
-  /** Returns whether a path is one of the site, be there a file or not. */
+  /** Returns whether a path belongs to the site, even if no file exists. */
   owns(path: string): boolean {
     return path === '/docs' || path.startsWith('/docs/') || atRoot.has(path);
   }
 
   /**
-   * Sends the file at a path, of a page its Markdown to a client that prefers it; leads `/docs/x/` and `/docs/x.html` to `/docs/x`, and `/docs/index` to
-   * `/docs`. Throws 404 where there is none, which browsers get as a page, and 503 if the site was not built.
+   * Sends the file at a path. Sends a page as Markdown to a client that prefers it. Redirects `/docs/x/` and `/docs/x.html` to `/docs/x`, and
+   * `/docs/index` to `/docs`. Throws 404 for an unknown path, which browsers get as a page, and 503 if the site is not built.
    */
   async send(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     if (this.#files.size === 0)
@@ -96,7 +96,7 @@ export class Site {
     } else {
       response.setHeader('Vary', 'Accept, Accept-Encoding');
       const page = acceptsHtml(request) ? this.#files.get('/docs/404') : undefined;
-      if (!page) throw new ApiError('not_found', 'The documentation has nothing at this path; /docs has its pages');
+      if (!page) throw new ApiError('not_found', 'The documentation has no page at this path; start at /docs');
       await this.#send(request, response, page, 404);
     }
   }
@@ -110,19 +110,19 @@ export class Site {
     const { type } = file;
     const keepsNonce = hasNonce && status === 200 && isKnown(request, etag);
     const nonce = hasNonce && !keepsNonce ? randomBytes(18).toString('base64') : undefined;
-    // Only the compressed bytes stay in memory: nearly every client takes them.
+    // Only the compressed bytes stay in memory, because nearly every client accepts them.
     const sent = nonce
       ? await withNonce(file, nonce, etag)
       : { type, etag, gzipped, bytes: gzipped && prefersGzip(request) ? gzipped : await readFile(file.file) };
     if (response.closed) return;
-    // A page that a browser has kept has a nonce of its own, which only the policy that came with it allows.
+    // A page cached by a browser has its own nonce, which only the policy sent with it allows.
     const policy = keepsNonce ? {} : { 'Content-Security-Policy': policyOf(type, this.#sources, nonce) };
     const headers = { ...policy, ...file.headers };
     sendStaticFile(request, response, sent, headers, status);
   }
 }
 
-/** Returns whether a browser asks: only a browser names HTML among what it accepts. */
+/** Returns whether a browser sent the request: only browsers list HTML in Accept. */
 export function acceptsHtml(request: IncomingMessage): boolean {
   return new Negotiator(request).mediaTypes().some((type) => type.toLowerCase() === 'text/html');
 }
@@ -131,7 +131,7 @@ function prefersMarkdown(request: IncomingMessage): boolean {
   return new Negotiator(request).mediaType([types['.html']!, types['.md']!]) === types['.md'];
 }
 
-/** Returns the files of the site by their paths. Those whose names begin with a dot are the build's own. */
+/** Returns the files of the site by path. Files whose names begin with a dot are internal to the build. */
 function listFiles(directory: string): Map<string, SiteFile> {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.') && entry.name !== policyFile);
@@ -172,8 +172,8 @@ async function withNonce({ file, type }: SiteFile, nonce: string, etag: string):
 }
 
 /**
- * Restricts every load to this origin: the site works without the internet. The search is WebAssembly. The attributes that the reference
- * and samples of code compute, such as the width of line numbers, can carry no nonce. A picture has its style sheet within it.
+ * Returns the content security policy, which allows loads only from this origin. Search needs WebAssembly. The reference and code samples compute
+ * style attributes, such as the width of line numbers, which cannot carry a nonce. An SVG contains its own style sheet.
  */
 function policyOf(type: string, sources: Sources, nonce: string | undefined): string {
   if (type === types['.svg']) return "default-src 'none'; style-src 'unsafe-inline'";

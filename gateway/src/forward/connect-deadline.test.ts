@@ -7,7 +7,7 @@ import { waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { forwarder } from './forward.ts';
 
-/** Listens, and then stands still: once a few connections wait to be accepted, nobody is let in or refused. */
+/** Listens without accepting connections. Once its backlog is full, connection attempts get no reply. */
 const stillServer = `
   const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
     require('node:fs').writeSync(1, String(server.address().port));
@@ -25,14 +25,14 @@ beforeAll(async () => {
   for (let count = 0; count < 8; count++) {
     waiting.push(connect(Number(port), '127.0.0.1').on('error', () => undefined));
   }
-  await waitFor('as many as may wait', () => waiting.filter(({ pending }) => !pending).length >= 2);
+  await waitFor('the backlog to be full', () => waiting.filter(({ pending }) => !pending).length >= 2);
 });
 afterAll(() => {
   for (const socket of waiting) socket.destroy();
   child.kill('SIGKILL');
 });
 
-it('a request for a service whose machine is gone is 503 as soon as no connection is made, however long a response may take', async () => {
+it('a request for an unreachable service is 503 after the connect timeout, however long a response may take', async () => {
   const bounds = { timeoutMs: minutesMs, connectMs: 200, holdMs: 0 };
   const upstream = forwarder(url, 'crm', createLogger('gateway', 'silent'), bounds);
   const server = createServer((request, response) => upstream.forward(request, response, 'owner'));

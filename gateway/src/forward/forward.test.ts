@@ -50,7 +50,7 @@ afterEach(() => {
   service.respond = echo;
 });
 
-/** Takes connections and closes each at its first byte. */
+/** Accepts connections and closes each at its first byte. */
 async function startMute() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -80,7 +80,7 @@ function head(method: string, target: string, lines: string[], key = account.key
   return [`${method} ${target} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, ...lines, '', ''].join('\r\n');
 }
 
-describe('what a service gets', () => {
+describe('a service gets', () => {
   it('the account that the key acts for, signed, and the request id of the response', async () => {
     const response = await account.request('GET', `${path}?a=1&b=%20x`);
     expect(response.status).toBe(200);
@@ -96,7 +96,7 @@ describe('what a service gets', () => {
     expect(headers.authorization).toBeUndefined();
   });
 
-  it('the sandbox, where the key is a test key', async () => {
+  it('the sandbox, if the key is a test key', async () => {
     const response = await account.request('GET', path, { key: account.testKey });
     expect(accountOf(response.body.headers['platform-context'], 'GET', path)).toMatchObject({
       id: account.sandboxId,
@@ -104,7 +104,7 @@ describe('what a service gets', () => {
     });
   });
 
-  it('none of the identity, trace and connection headers that a client made up', async () => {
+  it('none of the identity, trace and connection headers that a client forged', async () => {
     const forged = [
       'Platform-Context: forged',
       'platform-other: x',
@@ -132,7 +132,7 @@ describe('what a service gets', () => {
     expect(headers.connection).toBe('keep-alive');
   });
 
-  it('the true identity, where the client forges one under Expect: 100-continue', async () => {
+  it('the true identity, if the client forges one under Expect: 100-continue', async () => {
     const lines = [
       'Platform-Context: forged',
       'Expect: 100-continue',
@@ -148,7 +148,7 @@ describe('what a service gets', () => {
     expect(seen.body).toBe('{}');
   });
 
-  it('the true identity, where Connection names the header that carries it', async () => {
+  it('the true identity, if Connection names the header that carries it', async () => {
     const lines = [
       'Connection: close, Platform-Context, request-id, x-mine',
       'X-Mine: dropped',
@@ -161,7 +161,7 @@ describe('what a service gets', () => {
     expect(headers['x-mine']).toBeUndefined();
   });
 
-  it('one request for one request, where Connection names the header that bounds the body', async () => {
+  it('one request for one request, if Connection names the header that bounds the body', async () => {
     const before = service.seen.length;
     const smuggled = 'GET /v1/calendar/staff HTTP/1.1\r\nHost: x\r\n\r\n';
     const lines = [`Content-Length: ${smuggled.length}`, 'Connection: close, content-length'];
@@ -181,7 +181,7 @@ describe('what a service gets', () => {
     expect(JSON.parse(reply.body)).toMatchObject({ method: 'DELETE', body: '{"a":1}' });
   });
 
-  it('HEAD as HEAD, responded to without a body', async () => {
+  it('HEAD as HEAD, with a response without a body', async () => {
     const response = await account.request('HEAD', path);
     expect(response.status).toBe(200);
     expect(response.text).toBe('');
@@ -189,8 +189,8 @@ describe('what a service gets', () => {
   });
 });
 
-describe('what a client gets back', () => {
-  it("the service's status, headers and bytes, with our request id and without what belongs to the connection", async () => {
+describe('a client gets', () => {
+  it("the service's status, headers and bytes, with the gateway's request id and without connection headers", async () => {
     service.respond = (_seen, response) => {
       response.writeHead(409, {
         'content-type': 'application/json',
@@ -207,7 +207,7 @@ describe('what a client gets back', () => {
     expect(response.headers.get('keep-alive')).toBeNull();
   });
 
-  it('503 with Retry-After from a service that refuses connections, resets them, or is not there', async () => {
+  it('503 with Retry-After from a service that refuses connections, resets them, or does not exist', async () => {
     for (const refused of ['/v1/cdp/contacts', '/v1/webhooks']) {
       const response = await account.request('POST', refused, { body: { name: 'x' } });
       expect(response.status).toBe(503);
@@ -218,7 +218,7 @@ describe('what a client gets back', () => {
     }
   });
 
-  it('a broken response, never a whole one, where the service dies amid its own', async () => {
+  it('a broken response, never a complete one, if the service dies during its response', async () => {
     service.respond = (_seen, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"half":');
@@ -229,7 +229,7 @@ describe('what a client gets back', () => {
     expect((await account.request('GET', path)).status).toBe(200);
   });
 
-  it('nothing that may be kept or guessed at, whatever the service says', async () => {
+  it('no response that may be cached or sniffed, whatever the service sends', async () => {
     const protectedBy = (response: RawResponse) =>
       ['cache-control', 'x-content-type-options'].map((name) => response.headers.get(name));
     for (const status of [200, 204, 304, 404, 503]) {
@@ -250,7 +250,7 @@ describe('what a client gets back', () => {
     expect(protectedBy(docs)).toEqual(['no-cache', 'nosniff']);
   });
 
-  it('503 as an envelope in place of a failure that is none, such as the page of a balancer', async () => {
+  it('503 as an envelope in place of a failure without one, such as the page of a load balancer', async () => {
     const page = '<html>Bad gateway</html>';
     for (const [status, headers] of [
       [502, { 'content-type': 'text/html', 'content-length': String(page.length) }],
@@ -276,7 +276,7 @@ describe('what a client gets back', () => {
     expect((await account.request('GET', path)).body.error.code).toBe('internal_error');
   });
 
-  it('responds over the same connection again and again', async () => {
+  it('several responses over the same connection', async () => {
     const client = new SlowClient(platform.gatewayUrl, head('GET', path, []));
     expect(await client.responseStatus()).toBe(200);
     await waitFor('the whole response', () => client.all.endsWith('}'));
@@ -287,18 +287,18 @@ describe('what a client gets back', () => {
 });
 
 describe('the sockets of a service', () => {
-  it('are shared: one account with its sandbox gets half of them and waits, a neighbour is served', async () => {
+  it('are shared: one account with its sandbox gets half of them and waits, a neighbor is served', async () => {
     const held: ServerResponse[] = [];
     service.respond = (seen, response) => (seen.url === `${path}?hold` ? held.push(response) : echo(seen, response));
     const gateway = await startGateway({ ...platform.env('gateway'), SERVICE_SOCKETS: '8', DRAIN_SECONDS: '0' });
     try {
-      const neighbour = await platform.account();
+      const neighbor = await platform.account();
       const hold = (key: string) => rawRequest(gateway.url, 'GET', `${path}?hold`, { key });
       const responses = [account.key, account.testKey, account.key, account.testKey].map(hold);
       await waitFor('four at the service', () => held.length === 4);
       responses.push(hold(account.key));
       for (let count = 0; count < 10; count++) {
-        expect((await rawRequest(gateway.url, 'GET', path, { key: neighbour.key })).status).toBe(200);
+        expect((await rawRequest(gateway.url, 'GET', path, { key: neighbor.key })).status).toBe(200);
       }
       expect(held).toHaveLength(4);
       held[0]!.end('{}');
@@ -310,7 +310,7 @@ describe('the sockets of a service', () => {
     }
   });
 
-  it('that do not become free in time are 429 to whose requests take them up, and 503 to others', async () => {
+  it('that do not become free in time are 429 for the account that holds them, and 503 for others', async () => {
     const held: ServerResponse[] = [];
     service.respond = (_seen, response) => held.push(response);
     const upstream = forwarder(service.url, 'calendar', createLogger('test', 'silent'), {
@@ -337,10 +337,10 @@ describe('the sockets of a service', () => {
     upstream.close();
   });
 
-  it('are let go where a client does not read its response', async () => {
-    let letGo = false;
+  it('are released if a client does not read its response', async () => {
+    let isClosed = false;
     service.respond = (_seen, response) => {
-      response.once('close', () => (letGo = true));
+      response.once('close', () => (isClosed = true));
       response.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(64_000_000));
     };
     const upstream = forwarder(service.url, 'calendar', createLogger('test', 'silent'), { timeoutMs: 100 });
@@ -353,7 +353,7 @@ describe('the sockets of a service', () => {
       socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
     );
     socket.pause();
-    await waitFor('the service to be let go', () => letGo);
+    await waitFor('the socket to be released', () => isClosed);
     socket.destroy();
     await close(0);
     upstream.close();
@@ -361,7 +361,7 @@ describe('the sockets of a service', () => {
 });
 
 describe('probes', () => {
-  it('hold up no request, however many the service leaves without a response', async () => {
+  it('delay no request, however many get no response', async () => {
     const held: ServerResponse[] = [];
     service.respond = (seen, response) => (seen.method === 'HEAD' ? held.push(response) : echo(seen, response));
     const upstream = forwarder(service.url, 'messaging', createLogger('test', 'silent'), { sockets: 2 });
@@ -371,7 +371,7 @@ describe('probes', () => {
       '127.0.0.1',
     );
     const probes = Promise.allSettled(Array.from({ length: 200 }, () => upstream.probe('/hooks/a', 'id', 120_000)));
-    await waitFor('the service to be asked', () => held.length >= 32);
+    await waitFor('the probes at the service', () => held.length >= 32);
     const asked = rawRequest(url, 'GET', '/');
     expect((await waitFor('the response', () => Promise.race([asked, undefined]))).status).toBe(200);
     service.respond = echo;
@@ -383,10 +383,10 @@ describe('probes', () => {
   });
 });
 
-describe('a service that is silent', () => {
-  it('is 503 once its time is over, and let go', async () => {
-    let letGo = false;
-    service.respond = (_seen, response) => response.once('close', () => (letGo = true));
+describe('a silent service', () => {
+  it('is 503 after its timeout, and its connection is closed', async () => {
+    let isClosed = false;
+    service.respond = (_seen, response) => response.once('close', () => (isClosed = true));
     const log = createLogger('test', 'silent');
     const upstream = forwarder(service.url, 'calendar', log, { timeoutMs: 100 });
     const { url, close } = await listen(
@@ -400,14 +400,14 @@ describe('a service that is silent', () => {
       'service_unavailable',
       '1',
     ]);
-    await waitFor('the service to be let go', () => letGo);
+    await waitFor('the connection to be closed', () => isClosed);
     await close(0);
     upstream.close();
   });
 });
 
 describe('a hook', () => {
-  it('goes to messaging without a key and without anybody for whom it acts', async () => {
+  it('goes to messaging without a key and without an account context', async () => {
     const response = await rawRequest(platform.gatewayUrl, 'POST', '/hooks/messages/token-1?x=1', {
       rawBody: '{"type":"receipt"}',
       headers: { 'platform-context': 'forged', 'webhook-id': 'kept', authorization: `Bearer ${account.key}` },
@@ -422,7 +422,7 @@ describe('a hook', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it('ends its request at the service', async () => {
     let hasBegun = false;
     const ended = new Promise<boolean>((resolve) => {
@@ -443,7 +443,7 @@ describe('a client that goes away', () => {
 describe('a body that is too large', () => {
   const mebibyte = 1_048_576;
 
-  it('is refused by its stated length before a byte of it is forwarded', async () => {
+  it('is refused by its Content-Length before a byte of it is forwarded', async () => {
     const before = service.seen.length;
     const response = await account.request('POST', '/v1/calendar/appointments', { rawBody: 'x'.repeat(mebibyte + 1) });
     expect(response.status).toBe(413);
@@ -454,7 +454,7 @@ describe('a body that is too large', () => {
     expect(largest.body.body).toHaveLength(mebibyte);
   });
 
-  it('is cut at the limit where it is chunked', async () => {
+  it('is cut at the limit if it is chunked', async () => {
     const before = service.seen.length;
     const chunk = 'x'.repeat(65_536);
     const reply = await new Promise<{ status: number; body: string }>((resolve, reject) => {

@@ -20,23 +20,23 @@ import {
 import type { Body } from '../bodies/body-intake.ts';
 import { refuse } from '../http/listener.ts';
 
-/** Sooner than services close theirs (75 s), so that no request is sent into a socket that closes. */
+/** Shorter than the idle timeout of services (75 s), so that no request is sent on a socket that closes. */
 const idleSocketMs = 60_000;
-/** A service that is down is logged once in this time, not with every request. */
+/** Minimum interval between log lines about a service that is down. */
 const quietMs = 5_000;
-/** Most times that a request is sent. */
+/** Maximum attempts to send a request. */
 const maxSends = 5;
-/** Time in which a service has to begin a stream, and the silence after which a stream is over: a comment comes every 15 s. */
+/** Time for a service to begin a stream, and the silence after which a stream ends. Services send a comment every 15 s. */
 const streamMs = { begin: 30_000, silent: 45_000 };
 
-/** Code of the error of a connection that was not made in time; ETIMEDOUT may also come of one that was. */
+/** Error code of a connection attempt that timed out. ETIMEDOUT may also come from an established connection. */
 const connectTimeout = 'ECONNECTTIMEOUT';
-/** Errors of a connection that never was: the service has seen nothing of the request. */
+/** Errors of a failed connection attempt, after which the service has seen nothing of the request. */
 const unconnected = new Set([connectTimeout, 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-/** Errors of a connection that the other side has closed. */
+/** Errors of a connection that the service closed. */
 const reset = new Set(['ECONNRESET', 'EPIPE']);
 
-/** Headers of the connection with the service, those that are the gateway's to set, and the one that tells the gateway whose a hook is. */
+/** Response headers not passed on: connection headers, headers that the gateway sets, and the one that names a webhook's account. */
 const withheld = [
   'cache-control',
   'connection',
@@ -51,55 +51,55 @@ const withheld = [
 /** A service that requests are forwarded to. */
 export interface Upstream {
   /**
-   * Forwards a request of `owner`, with `body` in place of its own if given; refuses what cannot be forwarded with 429
-   * or 503.
+   * Forwards a request of `owner`, with `body` instead of its own if given. Responds with 429 or 503 if it cannot be
+   * forwarded.
    */
   forward(request: IncomingMessage, response: ServerResponse, owner: string, body?: Body): void;
   /**
-   * Opens a stream: returns the response once it has begun, of any status, for a request without a body. It takes none of the sockets that
-   * requests wait for, and ends with `signal`. Throws 503, or the signal's reason.
+   * Opens a stream for a request without a body, and returns the response, of any status, once it begins. Uses none of
+   * the sockets for requests, and ends with `signal`. Throws 503, or the signal's reason.
    */
   openStream(request: IncomingMessage, signal: AbortSignal): Promise<IncomingMessage>;
   /** Returns the response to a HEAD of a path. Throws if the service does not respond within `limitMs`. */
   probe(path: string, requestId: string, limitMs: number): Promise<Pick<IncomingMessage, 'statusCode' | 'headers'>>;
-  /** Ends the connections that are kept. */
+  /** Closes idle connections. */
   close(): void;
 }
 
 /** The bounds of an upstream. */
 interface UpstreamBounds {
-  /** Longest time until a service responds, and then of its silence or of a client that does not read. */
+  /** Timeout until a service responds, and then for silence of the service or of a client that does not read. */
   timeoutMs?: number;
-  /** Longest time until a connection is made. */
+  /** Timeout of a connection attempt. */
   connectMs?: number;
-  /** Most concurrent requests to the service. */
+  /** Maximum concurrent requests to the service. */
   sockets?: number;
-  /** Most requests that wait for a socket, and how long; more are refused. */
+  /** Maximum requests that wait for a socket, and for how long. Further requests are refused. */
   waiting?: number;
   waitMs?: number;
-  /** Longest wait of requests for a service that takes no connections, from the first of them. */
+  /** Longest wait for a service that refuses connections, counted from the first waiting request. */
   holdMs?: number;
 }
 
-/** A request at a service. */
+/** A request being sent to a service. */
 interface Sending {
   request: IncomingMessage;
   response: ServerResponse;
   body: Body | undefined;
-  /** Lets another request have its socket; idempotent. */
+  /** Releases the socket's permit for another request. Idempotent. */
   giveBack(): void;
   outgoing?: ClientRequest;
   sends: number;
   isRepeated: boolean;
-  /** The service was silent for too long: it may have the request, and another would wait as long. */
+  /** The service was silent for too long. It may have processed the request, and another attempt would wait as long. */
   isOverdue: boolean;
 }
 
 /**
- * Returns the upstream of one service: a fixed target with keep-alive connections that owners share. The request's URL
- * and headers are sent as they are at the call. A service that is silent for too long results in 503. A request waits
- * for a service that takes no connections, for as long as `holdMs` allows, and is sent once more if the service closed
- * the connection before it could see it: a GET, or one with an Idempotency-Key, since it may have seen it.
+ * Returns the upstream of one service, a fixed target with keep-alive connections that owners share. The request's URL
+ * and headers are sent as they are at the call. A service that stays silent for `timeoutMs` results in 503. A request
+ * waits up to `holdMs` for a service that refuses connections. If the service closes a reused connection, only a GET or a
+ * request with an Idempotency-Key is sent once more, since the service may have processed the first attempt.
  */
 export function forwarder(target: string, service: string, log: Logger, bounds: UpstreamBounds = {}): Upstream {
   const { timeoutMs = 30_000, connectMs = 3_000, sockets = 256, waiting = 1_000, waitMs = 10_000, holdMs = 0 } = bounds;
@@ -110,7 +110,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
   const outage = new Outage(
     holdMs,
     (limitMs) => probe('/healthz', 'outage', limitMs),
-    () => log.warn({ target: service, hold_ms: holdMs }, 'service takes no connections; its requests wait for it'),
+    () => log.warn({ target: service, hold_ms: holdMs }, 'service refuses connections; its requests wait for it'),
   );
   const noResponse = () => serviceUnavailable(`${service} does not respond; try again shortly`);
 
@@ -124,13 +124,13 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
     const { 'content-length': _length, 'transfer-encoding': _encoding, ...headers } = request.headers;
     const options = { agent: agents.streams, signal, timeout: streamMs.begin };
     const outgoing = begin({ method: request.method, url: request.url, headers }, options);
-    outgoing.on('timeout', () => outgoing.destroy(new Error('the service says nothing')));
+    outgoing.on('timeout', () => outgoing.destroy(new Error('the service did not respond in time')));
     const received = await responseTo(outgoing);
     outage.end();
     outgoing.setTimeout(streamMs.silent);
     if (!isForeignFailure(received)) return withOwnHeaders(received);
     outgoing.destroy();
-    throw new Error(`the service began no stream: ${received.statusCode}`);
+    throw new Error(`the service responded with ${received.statusCode} instead of a stream`);
   };
 
   const openStream = async (request: IncomingMessage, signal: AbortSignal): Promise<IncomingMessage> => {
@@ -141,7 +141,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
         signal.throwIfAborted();
         if (sends < maxSends && unconnected.has(codeOf(error)) && (await outage.wait())) continue;
         signal.throwIfAborted();
-        log.warn({ err: error, target: service }, 'service began no stream; the request gets 503');
+        log.warn({ err: error, target: service }, 'service did not open a stream; the request gets 503');
         throw noResponse();
       }
     }
@@ -165,31 +165,31 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
       outgoing.end();
       return;
     }
-    // What has reached the service and is never sent twice is not kept for it.
-    if (!isRepeatable(request)) outgoing.once('finish', body.letGo);
+    // A body that is never sent twice is released once it has been sent.
+    if (!isRepeatable(request)) outgoing.once('finish', body.release);
     body.stream().pipe(outgoing);
   };
 
   const receive = ({ response, body, outgoing, giveBack }: Sending, received: IncomingMessage): void => {
     outage.end();
-    // It is not sent again. A body that the service has not read yet ends with its response.
-    if (outgoing!.writableFinished) body?.letGo();
+    // The request is not sent again. A body that the service has not read completely is released with the response.
+    if (outgoing!.writableFinished) body?.release();
     if (isForeignFailure(received)) {
       received.destroy();
       refuse(response, noResponse(), log);
       return;
     }
-    // The socket is free once the response is read, even if the client reads slowly.
+    // The socket is free once the response is read from it, even if the client reads slowly.
     received.once('end', giveBack);
     const { headers } = withOwnHeaders(received);
     headers.connection = response.shouldKeepAlive ? 'keep-alive' : 'close';
     response.writeHead(received.statusCode!, headers);
-    passOn(received, response);
+    pipeResponse(received, response);
   };
 
   const fail = (sending: Sending, error: Error): void => {
     const { response, sends, isRepeated, request } = sending;
-    // Nobody waits for a response, or the one that has begun ends with its connection.
+    // The client is gone, or the response has begun and ends with its connection.
     if (response.closed || response.destroyed || response.headersSent) return;
     if (sends < maxSends && unconnected.has(codeOf(error))) {
       void outage.wait().then((isBack) => {
@@ -246,9 +246,9 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
   };
 }
 
-/** Passes a response on, as fast as the client takes it. */
-export function passOn(received: IncomingMessage, response: ServerResponse): void {
-  // A service that ends amid its response, or cuts a reader of a stream off: the client learns it by its connection.
+/** Passes a response on, as fast as the client reads it. */
+export function pipeResponse(received: IncomingMessage, response: ServerResponse): void {
+  // If the service ends during its response, or disconnects a stream's reader, the client sees a closed connection.
   received.once('close', () => {
     if (!received.complete && !response.writableEnded) response.destroy();
   });
@@ -258,7 +258,7 @@ export function passOn(received: IncomingMessage, response: ServerResponse): voi
 
 type Head = Pick<IncomingMessage, 'method' | 'url'> & { headers: IncomingHttpHeaders };
 
-/** Returns a function that begins a request to a service, with its target as it was signed: a URL made of it would be escaped again. */
+/** Returns a function that begins a request to a service. Sends the path exactly as signed, since a URL object would escape it again. */
 function requestsTo(url: URL): (head: Head, options: RequestOptions) => ClientRequest {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const base = url.pathname.replace(/\/$/, '');
@@ -277,18 +277,18 @@ function openAgents({ protocol }: URL, { sockets, connectMs }: { sockets: number
   const Agent = protocol === 'https:' ? HttpsAgent : HttpAgent;
   const idle = { keepAlive: true, maxFreeSockets: 64, scheduling: 'lifo', timeout: idleSocketMs } as const;
   return {
-    // Room for sockets whose response has ended but that are not free yet.
+    // 32 additional sockets for those whose response has ended but that are not free yet.
     requests: connectsWithin(connectMs, new Agent({ ...idle, maxSockets: sockets + 32 })),
-    // Probes need no permit: however many there are, no request waits behind them.
+    // Probes need no permit, so no request waits behind them.
     probes: connectsWithin(connectMs, new Agent({ ...idle, maxSockets: 32 })),
-    // Streams need none either: the keys that have them bound their number.
+    // Streams need no permit either, because each key has a limited number of streams.
     streams: connectsWithin(connectMs, new Agent({ keepAlive: false })),
   };
 }
 
 /**
- * Has an agent give up a connection that is not made within `connectMs`: to a machine that is gone nobody is refused, and each request would
- * wait for as long as for a response. Returns the agent.
+ * Makes an agent give up a connection attempt after `connectMs`, and returns the agent. A machine that is down does not
+ * refuse connections, so a request would otherwise wait for its whole response timeout.
  */
 function connectsWithin<Connecting extends HttpAgent>(connectMs: number, agent: Connecting): Connecting {
   const connect = agent.createConnection.bind(agent);
@@ -304,22 +304,22 @@ function connectsWithin<Connecting extends HttpAgent>(connectMs: number, agent: 
   return agent;
 }
 
-/** Removes the headers of a response that are not for the client; returns it. */
+/** Removes the headers of a response that are not for the client; returns the response. */
 function withOwnHeaders(received: IncomingMessage): IncomingMessage {
   for (const name of withheld) delete received.headers[name];
   return received;
 }
 
 /**
- * Returns whether a 5xx is of something before a service, such as a balancer, and no envelope. Balancers have pages of 5xx in JSON as well: those of our
- * services are told from them by their whole content type.
+ * Returns whether a 5xx comes from a component in front of the service, such as a load balancer. Load balancers may
+ * respond with JSON too, so only the exact content type identifies a service's envelope.
  */
 function isForeignFailure({ statusCode, headers }: IncomingMessage): boolean {
   if (statusCode! < 500) return false;
   return headers['content-type']?.toLowerCase().replaceAll(' ', '') !== 'application/json;charset=utf-8';
 }
 
-/** Returns whether a request went into a connection that the service was closing. */
+/** Returns whether a request was sent on a reused connection that the service was closing. */
 function isLost(error: Error, { outgoing, isOverdue }: Sending): boolean {
   return reset.has(codeOf(error)) && outgoing?.reusedSocket === true && !isOverdue;
 }
@@ -332,12 +332,12 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? '';
 }
 
-/** A service that restarts is tried this often. */
+/** Interval of the probes of a service that restarts. */
 const everyMs = 100;
 
 /**
- * A service that takes no connections. Requests wait for it for `holdMs` from the first one that it refused: a service that restarts is
- * back by then, and one that is gone makes nobody wait longer.
+ * An outage of a service that refuses connections. Requests wait for the service for `holdMs` from the first refused
+ * one. A restart ends within that time, and later requests to a service that stays down do not wait.
  */
 export class Outage {
   readonly #holdMs: number;
@@ -347,14 +347,14 @@ export class Outage {
   #sinceMs: number | undefined;
   #isTrying = false;
 
-  /** `isBack` tries the service, and throws where it takes no connection; `began` is called for the first request that waits. */
+  /** `isBack` probes the service and throws if it refuses the connection. `began` is called for the first waiting request. */
   constructor(holdMs: number, isBack: (limitMs: number) => Promise<unknown>, began: () => void) {
     this.#holdMs = holdMs;
     this.#isBack = isBack;
     this.#began = began;
   }
 
-  /** Waits for the service, which has just refused a connection; returns whether it is back. */
+  /** Waits for a service that has just refused a connection; returns whether it is back. */
   wait(): Promise<boolean> {
     this.#sinceMs ??= performance.now();
     if (this.#leftMs() <= 0) return Promise.resolve(false);
@@ -365,7 +365,7 @@ export class Outage {
     return promise;
   }
 
-  /** Ends it: the service has responded. */
+  /** Ends the outage, because the service has responded. */
   end(): void {
     if (this.#sinceMs === undefined) return;
     this.#sinceMs = undefined;

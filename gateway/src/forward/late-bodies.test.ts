@@ -2,14 +2,14 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
-/** Bodies that come after their heads: what their key may do is decided once they are whole. */
+/** Bodies that arrive after their heads: the rights of the key are checked when the body is complete. */
 let platform: Platform;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['crm'] });
 });
 afterAll(() => platform?.stop());
 
-/** Sends the head of a request and nothing of its body; returns what sends that, and the response. */
+/** Sends the head of a request. Returns a function that sends the body and returns the response. */
 function beginRequest({ key }: TestAccount, method: string, path: string) {
   const request = httpRequest(`${platform.gatewayUrl}${path}`, {
     method,
@@ -19,7 +19,7 @@ function beginRequest({ key }: TestAccount, method: string, path: string) {
   const responded = new Promise<IncomingMessage>((resolve, reject) =>
     request.on('response', resolve).on('error', reject),
   );
-  // The gateway asks for the body once it has admitted its head.
+  // The gateway sends 100 Continue once it has admitted the head.
   const admitted = new Promise((resolve) => request.once('continue', resolve));
   request.flushHeaders();
   return {
@@ -61,7 +61,7 @@ it.each<[string, string, (account: TestAccount) => Promise<{ status: number }>]>
   expect(await sql`select from deals where account_id = ${account.id}`).toHaveLength(0);
 });
 
-it('is refused likewise where the gateway itself serves it', async () => {
+it('is also refused if the gateway itself serves the request', async () => {
   const account = await platform.account();
   const test = { ...account, key: account.testKey } as TestAccount;
   const advance = beginRequest(test, 'POST', '/v1/sandbox/clock');
@@ -74,7 +74,7 @@ it('is refused likewise where the gateway itself serves it', async () => {
   });
 });
 
-it('is served where nothing changed', async () => {
+it('is served if nothing changed', async () => {
   const account = await platform.account();
   const deal = beginRequest(account, 'POST', '/v1/crm/deals');
   await deal.admitted;

@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const close of closes.splice(0).reverse()) await close();
 });
 
-/** Forwards everything to `url`; returns a function that sends a request through it. */
+/** Forwards everything to `target`; returns a function that sends a request through it. */
 async function forwardTo(target: string, holdMs = 0, timeoutMs = 30_000) {
   const upstream = forwarder(target, 'calendar', log, { holdMs, timeoutMs });
   const terms = { kind: 'account', owner: 'somebody', limit: 1_048_576, continues: false } as const;
@@ -50,8 +50,8 @@ async function forwardTo(target: string, holdMs = 0, timeoutMs = 30_000) {
     rawRequest(front.url, method, '/', options);
 }
 
-describe('a request into a connection that the service closes', () => {
-  /** Responds with what it was sent; closes the connection instead `left` times more, of kept connections alone or of any. */
+describe('a request on a connection that the service closes', () => {
+  /** Starts a service that echoes requests. It closes the connection `left` times instead, either of any or only of reused connections. */
   async function startClosing(kind: 'kept' | 'any') {
     const kept = new WeakSet<object>();
     const service = { url: '', seen: [] as string[], left: 0 };
@@ -76,7 +76,7 @@ describe('a request into a connection that the service closes', () => {
   const outcome = ({ status, body }: RawResponse) => [status, status === 200 ? body : body.error.code];
   const keyed = { 'idempotency-key': 'one' };
 
-  it('is sent again, with its body, where it is a GET or has an Idempotency-Key', async () => {
+  it('is sent again, with its body, if it is a GET or has an Idempotency-Key', async () => {
     const service = await startClosing('kept');
     const send = await forwardTo(service.url);
     expect(outcome(await send('PUT'))).toEqual([200, 'PUT ']);
@@ -92,7 +92,7 @@ describe('a request into a connection that the service closes', () => {
     }
   });
 
-  it('is 503 otherwise, since the service may have done it', async () => {
+  it('is 503 otherwise, since the service may have processed it', async () => {
     const service = await startClosing('kept');
     const send = await forwardTo(service.url);
     expect(outcome(await send('GET'))).toEqual([200, 'GET ']);
@@ -101,7 +101,7 @@ describe('a request into a connection that the service closes', () => {
     expect(service.seen).toEqual(['GET ', 'POST x']);
   });
 
-  it('is 503 after the time of one request where the service keeps it open and is silent', async () => {
+  it('is 503 after one timeout if the service keeps the connection open and is silent', async () => {
     const service = await startStandIn();
     closes.push(() => service.stop());
     const seen: string[] = [];
@@ -109,34 +109,34 @@ describe('a request into a connection that the service closes', () => {
       seen.push(url);
       if (seen.length === 1) response.end('{}');
     };
-    // Time enough for the first response, on a machine that stalls too.
+    // Long enough for the first response, even on a machine that stalls.
     const send = await forwardTo(service.url, 0, 3_000);
     expect((await send('GET')).status).toBe(200);
     expect(outcome(await send('GET'))).toEqual([503, 'service_unavailable']);
     expect(seen).toEqual(['/', '/']);
   });
 
-  it('holds the memory of its body no longer than it may have to be sent again', async () => {
+  it('holds the memory of its body only while it may have to be sent again', async () => {
     const held: ServerResponse[] = [];
     const service = await startStandIn();
     closes.push(() => service.stop());
     service.respond = (_seen, response) => held.push(response);
     const send = await forwardTo(service.url);
-    // An owner has memory for one of them.
+    // The memory limit of an owner allows one body at a time.
     const rawBody = 'x'.repeat(200_000);
     const sent = [];
     for (let count = 1; count <= 3; count++) {
       sent.push(send('POST', { rawBody }));
-      await waitFor('the service to have it', () => held.length === count);
+      await waitFor('the request at the service', () => held.length === count);
     }
     const withKey = send('POST', { rawBody, headers: keyed });
-    await waitFor('the service to have that too', () => held.length === 4);
+    await waitFor('the fourth request at the service', () => held.length === 4);
     expect(outcome(await send('POST', { rawBody }))).toEqual([429, 'rate_limited']);
     for (const response of held) response.end('{}');
     for (const response of await Promise.all([...sent, withKey])) expect(response.status).toBe(200);
   });
 
-  it('is sent again once, and not at all where the connection was new', async () => {
+  it('is sent again once, and not at all if the connection was new', async () => {
     const service = await startClosing('any');
     const send = await forwardTo(service.url);
     expect(outcome(await send('GET'))).toEqual([200, 'GET ']);
@@ -148,8 +148,8 @@ describe('a request into a connection that the service closes', () => {
   });
 });
 
-describe('a service that takes no connections', () => {
-  it('gets the requests that came meanwhile when it is back, each once and with its body', async () => {
+describe('a service that refuses connections', () => {
+  it('gets the waiting requests when it is back, each once and with its body', async () => {
     const before = await startStandIn();
     const send = await forwardTo(before.url, 60_000);
     await before.stop();
@@ -167,14 +167,14 @@ describe('a service that takes no connections', () => {
     expect(back.seen.filter(({ method }) => method !== 'HEAD')).toHaveLength(20);
   });
 
-  it('is 503 when its time is over', async () => {
+  it('is 503 when the hold time is over', async () => {
     const gone = await startStandIn();
     await gone.stop();
     const send = await forwardTo(gone.url, 20);
     for (let round = 0; round < 2; round++) expect((await send('GET')).status).toBe(503);
   });
 
-  it('is waited for from the first request on: those that come later wait no longer', async () => {
+  it('is waited for from the first request on: later requests do not extend the time', async () => {
     let tries = 0;
     const refused = async () => {
       tries++;

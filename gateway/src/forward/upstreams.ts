@@ -3,17 +3,17 @@ import type { Logger } from '@customer-platform/service-kit';
 import type { GatewayConfig } from '../settings.ts';
 import { forwarder, type Upstream } from './forward.ts';
 
-/** The services as the gateway forwards to them. */
+/** The forwarders to services. */
 export interface Upstreams {
-  /** Of each service that has an address. */
+  /** By name, for each service with an address in the settings. */
   services: ReadonlyMap<ServiceName, Upstream>;
-  /** Of calls of hooks, which wait briefly: their providers retry. Undefined where no messaging is set up. */
+  /** For inbound webhooks, which wait briefly because providers retry. Undefined without an address of messaging. */
   hooks: Upstream | undefined;
-  /** Ends the connections that are kept. */
+  /** Closes idle connections. */
   close(): void;
 }
 
-/** Returns the upstreams of the services that the settings have an address of. */
+/** Returns the upstreams of the services whose addresses are in the settings. */
 export function openUpstreams(config: GatewayConfig, log: Logger): Upstreams {
   const holdMs = config.SERVICE_HOLD_SECONDS * 1_000;
   const bounds = { sockets: config.SERVICE_SOCKETS, holdMs };

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { clientAddressReader, isInRanges, parseRange } from './request-head.ts';
 
 describe('an address range', () => {
-  it('of IPv4 mapped into IPv6 is the IPv4 range', () => {
+  it('of IPv4 mapped into IPv6 counts as the IPv4 range', () => {
     const holds = (range: string, address: string) => isInRanges(address, [parseRange(range)]);
     expect(holds('::ffff:127.0.0.1', '127.0.0.1')).toBe(true);
     expect(holds('::ffff:127.0.0.1', '127.0.0.2')).toBe(false);
@@ -14,13 +14,13 @@ describe('an address range', () => {
     expect(holds('::ffff:0:0/96', '2001:db8::1')).toBe(false);
   });
 
-  it('keeps IPv4 and IPv6 apart', () => {
+  it('of IPv6 contains no IPv4 address, and the reverse', () => {
     expect(isInRanges('203.0.113.7', [parseRange('::/0')])).toBe(false);
     expect(isInRanges('2001:db8::1', [parseRange('0.0.0.0/0')])).toBe(false);
     expect(isInRanges('2001:db8::1', [parseRange('2001:db8::/32')])).toBe(true);
   });
 
-  it('that can hold no caller, or is none, is refused', () => {
+  it('that is invalid or can match no caller is refused', () => {
     for (const text of ['::ffff:0:0/95', '::ffff:10.0.0.0/8', '10.0.0.0/33', 'everybody', ''])
       expect(() => parseRange(text)).toThrow();
   });
@@ -35,11 +35,11 @@ describe('the address of a client behind trusted proxies', () => {
     } as unknown as IncomingMessage);
   const proxies = (count: number) => Array.from({ length: count }, (_, index) => `10.0.0.${count - index}`);
 
-  it('is the last that is none of them', () => {
+  it('is the last address that is not a trusted proxy', () => {
     expect(addressOf('198.51.100.1', '203.0.113.7', ...proxies(2))).toBe('203.0.113.7');
   });
 
-  it('is looked for among sixteen hops, however many a caller among them writes', () => {
+  it('is read from the last sixteen hops, however many hops a caller adds', () => {
     expect(addressOf('203.0.113.7', ...proxies(15))).toBe('203.0.113.7');
     expect(addressOf('203.0.113.7', ...proxies(16))).toBe('10.0.0.16');
     expect(addressOf('203.0.113.7', ...Array<string>(1_700).fill('10.0.0.1'))).toBe('10.0.0.1');

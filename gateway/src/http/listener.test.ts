@@ -42,20 +42,20 @@ describe.each([
     expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', `X-Long: ${'x'.repeat(4_000_000)}`), 431);
   });
 
-  it('refuses a request without Host likewise, but where it is of HTTP/1.0', async () => {
+  it('refuses a request without Host in the same way, except with HTTP/1.0', async () => {
     expectRefusal(await send('GET /healthz HTTP/1.1'), 400);
     expectRefusal(await send('POST /healthz HTTP/1.1', 'Expect: 100-continue', 'Content-Length: 2'), 400);
     expect((await send('GET /healthz HTTP/1.0')).status).toBe(200);
   });
 
-  it('refuses a request with two Hosts or two Idempotency-Keys likewise', async () => {
+  it('refuses a request with two Hosts or two Idempotency-Keys in the same way', async () => {
     expectRefusal(await send('GET /healthz HTTP/1.1', 'Host: x', 'X-Other: y', 'hOST: x'), 400, 'Host');
     expectRefusal(await send('GET /healthz HTTP/1.0', 'Host: x', 'Host: y'), 400, 'Host');
     const keys = ['Idempotency-Key: a', 'idempotency-key: a'];
     expectRefusal(await send('POST /healthz HTTP/1.1', 'Host: x', ...keys), 400, 'Idempotency-Key');
   });
 
-  it('takes 500 headers, and refuses more with whatever follows: Node drops those far beyond, of which one may say how long the body is', async () => {
+  it('accepts 500 headers and refuses more, with everything that follows: Node drops later headers, such as Content-Length', async () => {
     const empty = (count: number) => Array.from({ length: count }, () => 'a:');
     const get = (...lines: string[]) => send('GET /healthz HTTP/1.1', 'Host: x', ...lines);
     expect((await get(...empty(498), 'Connection: close')).status).toBe(200);
@@ -85,20 +85,20 @@ describe.each([
     ['ftp://other/healthz', 400],
     ['other/healthz', 400],
     ['*', 400],
-  ])('has for the target %s status %i', async (target, status) => {
+  ])('responds to the target %s with status %i', async (target, status) => {
     const reply = await send(`GET ${target} HTTP/1.1`, 'Host: x', 'Connection: close');
     if (status === 400) expectRefusal(reply, 400);
     else expect([reply.status, reply.all.includes('"status":"ok"')]).toEqual([status, status === 200]);
     expect((await send(`GET ${target} HTTP/1.1`)).status).toBe(400);
   });
 
-  it.each(['*', 'http://other'])('says to OPTIONS of %s which methods it knows', async (target) => {
+  it.each(['*', 'http://other'])('responds to OPTIONS of %s with its methods', async (target) => {
     const { status, headers } = await send(`OPTIONS ${target} HTTP/1.1`, 'Host: x', 'Connection: close');
     expect([status, headers.allow]).toEqual([204, 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
     expect(headers['request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('forbids to cache or to sniff any response', async () => {
+  it('forbids caching and sniffing of every response', async () => {
     const get = (path: string, ...lines: string[]) =>
       send(`GET ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines);
     for (const path of ['/healthz', '/readyz', '/v1/me', '/none', '/v1/openapi.jsonx'])
@@ -107,13 +107,13 @@ describe.each([
     expectProtected(await send('POST /docs HTTP/1.1', 'Host: x', 'Connection: close', 'Content-Length: 0'));
   });
 
-  it('says which version it is of', async () => {
+  it('shows its version', async () => {
     const reply = await send('GET /healthz HTTP/1.1', 'Host: x', 'Connection: close');
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(JSON.parse(reply.body)).toEqual({ status: 'ok', service: 'gateway', version });
   });
 
-  it('ignores an expectation that it does not know', async () => {
+  it('ignores an unknown expectation', async () => {
     expect((await send('GET /healthz HTTP/1.1', 'Host: x', 'Expect: foo', 'Connection: close')).status).toBe(200);
   });
 });
@@ -147,8 +147,8 @@ describe('a connection', () => {
   it.each([
     ['another request', get],
     ['very many', get.repeat(1_000)],
-    ['what is no HTTP', 'NONSENSE\r\n\r\n'],
-  ])('on which a client sends %s before it has the response closes after that response', async (_name, more) => {
+    ['invalid HTTP', 'NONSENSE\r\n\r\n'],
+  ])('on which a client sends %s before the response closes after that response', async (_name, more) => {
     const reply = sendRaw(listener.url, get + more);
     await waitFor('the request', () => taken.length > 0 && !taken[0]!.shouldKeepAlive);
     taken[0]!.end('served');
@@ -169,7 +169,7 @@ describe('a connection', () => {
 });
 
 describe('the control plane', () => {
-  it('says 100 Continue to who waits for it', async () => {
+  it('sends 100 Continue to a client that waits for it', async () => {
     const body = JSON.stringify({ name: 'Patient' });
     const head = [
       'POST /admin/accounts HTTP/1.1',
@@ -185,7 +185,7 @@ describe('the control plane', () => {
   });
 });
 
-it('a head that the gateway takes is not too large for a service, with what the gateway adds', async () => {
+it('a head that the gateway accepts is not too large for a service, including the headers that the gateway adds', async () => {
   const own = await startPlatform({ services: ['crm'] });
   try {
     const { key } = await own.account();

@@ -18,36 +18,36 @@ import { hasBody } from '../bodies/body-intake.ts';
 import { toOriginForm } from './request-head.ts';
 import { type RequestLog, requestLog, streamBegan, whenServed } from './request-log.ts';
 
-/** Timeout of a request's head; Node checks every 30 s. */
+/** Timeout of a request's head. Node checks every 30 s. */
 const headMs = 20_000;
-/** Time without a byte in either direction after which Node closes a connection: longer than any request waits for its response. */
+/** Time without a byte in either direction after which Node closes a connection. Longer than any request waits for its response. */
 const quietMs = 120_000;
-/** Time in which a client may go on sending what its response did not wait for, its most bytes, and most connections that do. */
-const rest = { defaultMs: 10_000, bytes: 32 * 1_048_576, connections: 1_024 };
-/** Methods that the server knows, of one path or another. */
+/** Bounds of the rest of a body after its response: its time, its bytes, and the number of such connections. */
+const unreadBounds = { defaultMs: 10_000, bytes: 32 * 1_048_576, connections: 1_024 };
+/** Methods that the server supports on at least one path. */
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 
-/** Takes one request; `continues` says that the client waits for 100 Continue before it sends the body. */
+/** Handles one request. `continues` means that the client waits for 100 Continue before it sends the body. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse, continues: boolean) => void;
 
-/** Place of a listener, and its bounds. */
+/** Address and bounds of a listener. */
 interface ListenerOptions {
   port: number;
   host: string;
   log: Logger;
-  /** The handler bounds how long a body takes, by its pace in each such window; the rest of a refused body gets one window. */
+  /** Window in which the handler checks the rate of a body. The rest of a refused body gets one window. */
   bodyWindowMs?: number;
 }
 
 /**
- * Listens. Invalid HTTP, and a request without Host, or with two of it or of Idempotency-Key, gets an envelope with a Request-Id too; an
- * expectation other than 100-continue is ignored. What a client sends before it has the response to its request is not served:
- * the connection closes after that response. A client that has its response before it has sent its whole body gets to read it. An absolute
- * target is its origin form to the handler.
+ * Starts a listener. Invalid HTTP gets an envelope with a Request-Id. So does a request without Host, or with a
+ * repeated Host or Idempotency-Key. It ignores expectations other than 100-continue. It does not serve pipelined
+ * requests: the connection closes after the first response. A client that gets its response before it has sent its
+ * whole body can still read the response. The handler sees an absolute target in origin form.
  */
 export async function listenWithEnvelopes(handle: RequestHandler, { port, host, log, bodyWindowMs }: ListenerOptions) {
   const unread = new UnreadRequests(log);
-  const rests = new UnreadRests(bodyWindowMs ?? rest.defaultMs);
+  const unreadBodies = new UnreadBodies(bodyWindowMs ?? unreadBounds.defaultMs);
   const take = (request: IncomingMessage, response: ServerResponse, continues = false): void => {
     if (response.socket === null || !request.socket.writable) {
       unread.closeAfterResponse(request.socket);
@@ -55,11 +55,11 @@ export async function listenWithEnvelopes(handle: RequestHandler, { port, host, 
     }
     unread.begin(request.socket, response);
     response.once('close', () => unread.end(request.socket, response));
-    // Those of every response but the pages and files of the documentation.
+    // Defaults for every response. The documentation overrides them for its pages and files.
     response.setHeader('Cache-Control', 'no-store').setHeader('X-Content-Type-Options', 'nosniff');
     if (hasBody(request)) {
-      const drop = () => rests.drop(request);
-      // Before Node closes the connection, if the response is its last.
+      const drop = () => unreadBodies.drop(request);
+      // Runs before Node closes the connection after its last response.
       response.prependOnceListener('finish', drop).once(streamBegan, drop);
     }
     const refusal = headRefusal(request) ?? targetRefusal(request);
@@ -77,9 +77,9 @@ export async function listenWithEnvelopes(handle: RequestHandler, { port, host, 
   server.headersTimeout = headMs;
   server.timeout = quietMs;
   server.maxHeadersCount = keptHeaders;
-  // Each proxy waits for the server's end, two for a service: Node would warn of a leak from the eleventh on.
+  // Disables Node's warning about more than ten listeners on the server.
   server.setMaxListeners(0);
-  // The rate of each body is watched, which is fairer than one deadline for 20 MiB and for a line.
+  // The handler checks the rate of each body instead. One deadline cannot suit both one line and 20 MiB.
   if (bodyWindowMs !== undefined) server.requestTimeout = 0;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => take(request, response, true));
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => take(request, response));
@@ -87,7 +87,7 @@ export async function listenWithEnvelopes(handle: RequestHandler, { port, host, 
   return listener;
 }
 
-/** Sends a refusal's envelope; for any other error 500, logged once with its cause, which is not sent. */
+/** Sends an ApiError's envelope. Any other error is logged once with its cause and sent as 500 without it. */
 export function refuse(response: ServerResponse, error: unknown, log: Logger): void {
   if (error instanceof ApiError) {
     sendRefusal(response, error);
@@ -97,24 +97,24 @@ export function refuse(response: ServerResponse, error: unknown, log: Logger): v
   sendRefusal(response, internalError());
 }
 
-/** Time in which the client of what is not HTTP may go on sending before its connection is cut: it gets to read the response. */
+/** Time in which a client that sent invalid HTTP may read the response and keep sending. Then its connection is cut. */
 const lingerMs = 2_000;
 
 const maxHeaders = 500;
-/** Headers that Node keeps of a request, or a few more. One more than are taken: of those that it drops, one may say where the request ends. */
+/** Number of headers that Node keeps, one more than allowed. Node drops further headers, and one of them may determine where the request ends. */
 export const keptHeaders = maxHeaders + 1;
 
-/** Headers that would be read as one that nobody sent, were they sent twice. */
+/** Headers that must not be repeated. Node joins or drops the values, so a service would see one that nobody sent. */
 const sentOnce = ['Host', 'Idempotency-Key'].map((name) => ({ name, lowerCase: name.toLowerCase() }));
 
 /**
- * Returns the refusal of a request without a Host header (HTTP/1.1), with two of one that must be sent once, or with more than 500 headers;
- * undefined if it is valid.
+ * Returns the refusal of a request without Host (HTTP/1.1), with a repeated Host or Idempotency-Key, or with over 500
+ * headers. Returns undefined if the request is valid.
  */
 export function headRefusal({ rawHeaders, headers, httpVersion }: IncomingMessage): ApiError | undefined {
   if (rawHeaders.length > 2 * maxHeaders) {
     limitReached('head_size');
-    return new ApiError('invalid_request', `A request has at most ${maxHeaders} headers`, { status: 431 });
+    return new ApiError('invalid_request', `A request may have at most ${maxHeaders} headers`, { status: 431 });
   }
   if (headers.host === undefined && httpVersion === '1.1') {
     return new ApiError('invalid_request', 'An HTTP/1.1 request must have a Host header');
@@ -138,8 +138,8 @@ function isSentTwice(rawHeaders: readonly string[], lowerCase: string): boolean 
   return count > 1;
 }
 
-/** Bodies that go on after their responses: read and dropped, since a socket that closes with bytes unread resets the connection, and its client may lose the response. */
-class UnreadRests {
+/** Drops the rest of bodies after their responses. Closing a socket with unread bytes resets it, and the client may lose the response. */
+class UnreadBodies {
   readonly #ms: number;
   #connections = 0;
 
@@ -147,24 +147,24 @@ class UnreadRests {
     this.#ms = ms;
   }
 
-  /** Drops the rest of a request's body; a connection that is over its bounds is cut. Its response has ended, but for Node's work after that, or is a stream. */
+  /** Drops the rest of a request's body once its response has ended or has begun to stream. Cuts the connection beyond its bounds. */
   drop(request: IncomingMessage): void {
     const { socket } = request;
     if (request.complete || request.destroyed) return;
-    if (this.#connections >= rest.connections) {
+    if (this.#connections >= unreadBounds.connections) {
       socket.destroySoon();
       return;
     }
     this.#connections++;
     const cut = () => void socket.destroy();
     const timer = setTimeout(cut, this.#ms).unref();
-    // Node calls it after the last response of a connection: until the body has ended, only what is written ends.
+    // Node calls destroySoon after the last response of a connection. Until the body ends, only the writable side ends.
     const { destroySoon } = socket;
     socket.destroySoon = () => void socket.end();
     let unread = 0;
     request.on('data', (chunk: Buffer) => {
       unread += chunk.length;
-      if (unread > rest.bytes) cut();
+      if (unread > unreadBounds.bytes) cut();
     });
     request.once('end', () => {
       socket.destroySoon = destroySoon;
@@ -174,15 +174,15 @@ class UnreadRests {
       clearTimeout(timer);
       this.#connections--;
     });
-    // Begins at once: Node drops uncounted what nobody has begun to read.
+    // Start reading at once, because Node drops unread bodies without counting them.
     request.resume().read(0);
   }
 }
 
-/** Refuses requests that no handler sees, each with a line in the log and in a metric. */
+/** Refuses requests before any handler sees them. Each gets a log line and is counted in a metric. */
 export class UnreadRequests {
   readonly #log: RequestLog | undefined;
-  readonly #underWay = new WeakMap<Duplex, ServerResponse>();
+  readonly #current = new WeakMap<Duplex, ServerResponse>();
   /** Connections whose last response is a refusal. */
   readonly #refused = new WeakSet<Duplex>();
 
@@ -190,7 +190,7 @@ export class UnreadRequests {
     this.#log = requestLog(log);
   }
 
-  /** Refuses one whose head could be read, and ends its connection. */
+  /** Refuses a request with a readable head, and closes its connection. */
   refuse(request: IncomingMessage, response: ServerResponse, refusal: ApiError): void {
     const logged = this.#log?.request(request, response);
     if (logged) whenServed(response, () => logged({}));
@@ -200,18 +200,18 @@ export class UnreadRequests {
     sendRefusal(response, refusal);
   }
 
-  /** Notes the response that is under way on a connection, until `end`: it holds the request's whole head. */
+  /** Remembers the current response of a connection until `end`. The head of its request is complete. */
   begin(socket: Duplex, response: ServerResponse): void {
-    this.#underWay.set(socket, response);
+    this.#current.set(socket, response);
   }
 
   end(socket: Duplex, response: ServerResponse): void {
-    if (this.#underWay.get(socket) === response) this.#underWay.delete(socket);
+    if (this.#current.get(socket) === response) this.#current.delete(socket);
   }
 
-  /** Has a connection close after the response that is under way: its client sent more without waiting for it. */
+  /** Closes a connection after its current response, because its client sent more without waiting for that response. */
   closeAfterResponse(socket: Duplex): void {
-    const before = this.#underWay.get(socket);
+    const before = this.#current.get(socket);
     if (!before) socket.destroy();
     else if (before.shouldKeepAlive) {
       limitReached('pipelined_requests');
@@ -221,12 +221,12 @@ export class UnreadRequests {
   }
 
   /**
-   * Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. If a request is served there, its
-   * response is the last one, unless what is broken is its own body, which then never comes.
+   * Responds to invalid or oversized HTTP with an envelope, and closes the connection once the client has read it. If a complete request is being
+   * served, its response is the last one instead. An invalid body is refused like other invalid HTTP, because its end never arrives.
    */
   refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
     if (this.#refused.has(socket)) return;
-    const before = this.#underWay.get(socket);
+    const before = this.#current.get(socket);
     const isServing = before !== undefined && !before.writableFinished;
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
     else if (isServing && before.req.complete) this.closeAfterResponse(socket);
@@ -262,7 +262,7 @@ interface Refusal {
   limit?: LimitName;
 }
 
-/** Refusals of Node's errors; all others are 400. */
+/** Responses to Node's errors. All others are 400. */
 const refusals: Record<string, Refusal> = {
   HPE_HEADER_OVERFLOW: { status: 431, limit: 'head_size' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, limit: 'head_time' },

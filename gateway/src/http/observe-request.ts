@@ -20,28 +20,28 @@ const tracer = trace.getTracer('customer-platform');
 const refusals = meter.createCounter('gateway.requests.refused', {
   description: 'Requests that were refused, by error code.',
 });
-/** Longest path in a span. */
+/** Maximum length of a path in a span. */
 const maxPathLength = 500;
 
-/** A request of the public listener; the steps that serve it add what they find out. */
+/** A request of the public listener. Each step that serves it adds what it learns. */
 export interface PublicCall {
   readonly requestId: string;
   /** The client waits for 100 Continue before it sends the body. */
   readonly continues: boolean;
   operation?: RoutedOperation;
-  /** The client's, once it is known. */
+  /** The client's address, once it is known. */
   address?: string;
-  /** Its key, once that is known to be one, refused or not. */
+  /** The request's key, once it is known to be valid, even if the request is refused. */
   key?: ServedRequest['key'] & { readonly last4: string };
-  /** Of a call with a token in its path: a secret, which no span, log or metric has. */
+  /** Set for a path with a token, which is a secret: no span, log line or metric contains it. */
   hook?: { route: string; operation: string; form: RegExp };
-  /** Headers that continue its trace; undefined while telemetry is off. */
+  /** Headers that continue the trace. Undefined while telemetry is off. */
   trace?: TraceHeaders;
 }
 
 /**
- * Serves a request, and says how that went when its response has ended, or has begun to stream: one log line, one value of the duration, and a span
- * that is linked with the client's own, each where it is on.
+ * Serves a request and reports its result when the response has ended or has begun to stream. Writes a log line, a
+ * duration and a span linked to the client's span, each if it is enabled.
  */
 export function observeRequest(
   request: IncomingMessage,
@@ -58,7 +58,7 @@ export function observeRequest(
   const measured = metricsEnabled() ? measureRequest(method, call) : undefined;
   const span = trace?.span;
   const { url } = request;
-  // One listener for all: each more is a part of what a small request costs.
+  // One listener for all of these, because each listener adds measurable cost to a small request.
   whenServed(response, () => {
     const status = statusOf(response);
     const ms = performance.now() - beganMs;
@@ -73,7 +73,7 @@ export function observeRequest(
   void (trace ? trace.run(serve) : serve());
 }
 
-/** Counts a request as under way; returns what measures it, to be called when it has been served. */
+/** Counts a request as active. Returns a function that records its duration, to be called when it has been served. */
 function measureRequest(method: string, call: PublicCall): (status: number, ms: number) => void {
   activeRequests.add(1, { 'http.request.method': method });
   return (status, ms) => {
@@ -103,7 +103,7 @@ function endSpan(
   span.end();
 }
 
-/** Returns the error code of a response that refuses, whoever made it. */
+/** Returns the error code of a refusal, whether the gateway or a service sent it. */
 function errorCodeOf(response: ServerResponse): string | undefined {
   const code = response.getHeader('error-code');
   return typeof code === 'string' ? code : undefined;
@@ -117,7 +117,7 @@ function operationOf({ hook, operation }: PublicCall): string | undefined {
   return hook?.operation ?? operation?.key;
 }
 
-/** Unknown paths have no route: whoever tries many must not make as many series. */
+/** Returns a request's metric attributes. Unknown paths have no route, so that a client that tries many creates no series. */
 function routeAttributes(method: string, call: PublicCall, status: number): Attributes {
   const route = routeOf(call);
   return {
@@ -127,26 +127,26 @@ function routeAttributes(method: string, call: PublicCall, status: number): Attr
   };
 }
 
-/** Returns the path as a span has it. One of no operation may be a hook's, misspelt: what could be its token is left out of it. */
+/** Returns the path for a span. A path without an operation may be a misspelled inbound webhook, so possible tokens are replaced. */
 export function pathInSpan(url: string, { operation }: Pick<PublicCall, 'operation'>): string {
   const path = url.split('?', 1)[0]!.slice(0, maxPathLength);
   return operation ? path : path.replaceAll(/[\w%-]{32,}/g, '{…}');
 }
 
-/** The trace of a request that comes from outside. */
+/** The trace of a request from outside the platform. */
 interface RequestTrace {
   id: string;
-  /** They continue it, recorded or not: each process after this one does as was decided here. */
+  /** Headers that continue the trace, recorded or not. Later processes follow this sampling decision. */
   headers: TraceHeaders;
-  /** Undefined where the trace is not recorded. To be ended by the caller. */
+  /** Undefined if the trace is not recorded. The caller ends it. */
   span: Span | undefined;
-  /** Runs work as its part; a trace that is not recorded has no parts, and this costs nothing. */
+  /** Runs `work` as part of the trace. For a trace that is not recorded this only calls `work`. */
   run<Result>(work: () => Result): Result;
 }
 
 /**
- * Begins the trace of a request; undefined while telemetry is off. Its span is linked with the client's own, `linked`, instead of continuing
- * it: what is recorded is for us to decide.
+ * Begins the trace of a request. Returns undefined while telemetry is off. Its span is linked to the client's span
+ * `linked` instead of continuing it, so that the platform decides what is recorded.
  */
 function traceRequest(
   name: string,
@@ -160,7 +160,7 @@ function traceRequest(
   const { traceId, spanId, traceFlags } = span.spanContext();
   const common = {
     id: traceId,
-    // By hand, since the SDK's way by a context takes as long as the span itself; a trace that begins here has no state.
+    // Written by hand: the SDK's propagation takes as long as the span itself. A trace that begins here has no state.
     headers: { traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}` },
   };
   if (!span.isRecording()) return { ...common, span: undefined, run: (work) => work() };

@@ -16,7 +16,7 @@ describe('a path', () => {
     expect(read('/v1/calendar%5csettings')!.target).toBe('/v1/calendar%5Csettings');
   });
 
-  it('that could be read in two ways is nothing', () => {
+  it('that is ambiguous is undefined', () => {
     const tricks = [
       '',
       'v1/me',
@@ -49,7 +49,7 @@ describe('a path', () => {
 describe('the route table', () => {
   const table = new RouteTable(operations);
 
-  it('leads every operation to itself', () => {
+  it('finds every operation by its own path', () => {
     for (const operation of operations) {
       const segments = operation.path
         .replace(/\{\w+\}/g, 'some-id')
@@ -62,7 +62,7 @@ describe('the route table', () => {
     }
   });
 
-  it('has nothing above, below or beside them', () => {
+  it('has no other paths', () => {
     const paths = [
       '',
       'v1',
@@ -77,7 +77,7 @@ describe('the route table', () => {
     }
   });
 
-  it('takes no two operations for one path', () => {
+  it('refuses two operations for one path', () => {
     expect(() => new RouteTable([operations[0]!, operations[0]!])).toThrow(/must get another path/);
   });
 });

@@ -3,11 +3,11 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { contextHeader } from '@customer-platform/service-kit';
 import ipaddr from 'ipaddr.js';
 
-/** A request's target in the one form in which it is both matched and forwarded. */
+/** A request's target in the one form that is both matched and forwarded. */
 export interface RequestPath {
   /** The path's segments, still percent-encoded: `['v1', 'calendar', 'appointments']`. */
   segments: string[];
-  /** Path and query as they are sent on. */
+  /** Path and query as forwarded. */
   target: string;
 }
 
@@ -15,10 +15,10 @@ export interface RequestPath {
 const plain = /^[!"$-.0-9:;<=>@-[\]-~]+$/;
 
 /**
- * Parses a request's target. Returns undefined if it is ambiguous: an empty segment (`//`, a trailing slash), `.` or
- * `..` in any spelling, an encoded NUL, an invalid escape, a fragment, anything beyond ASCII. Escapes are decoded and
- * encoded again, so that gateway and service cannot read two paths out of one: an encoded slash belongs to its segment
- * in both, which only a parameter such as an external id can match.
+ * Parses a request's target. Returns undefined for an ambiguous target: an empty segment (`//`, trailing slash), `.` or
+ * `..` in any spelling, an encoded NUL, an invalid escape, a fragment or a non-ASCII character. Decodes and encodes
+ * escapes, so that gateway and service cannot read different paths. An encoded slash stays in its segment, which only a
+ * parameter such as an external id can match.
  */
 export function readRequestPath(url: string): RequestPath | undefined {
   const mark = url.indexOf('?');
@@ -52,12 +52,12 @@ function rewriteEscapes(segment: string): string | undefined {
   return encodeURIComponent(decoded);
 }
 
-/** An absolute target: its host, and its path with the query. User information is refused. */
+/** An absolute target: its host, and its path with the query. Does not match user information. */
 const absolute = /^https?:\/\/(?<host>(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{0,5})?)(?<path>[/?].*)?$/i;
 
 /**
- * Gives a request with an absolute target, `http://host/v1/me`, its origin form, `/v1/me`, and the target's host (RFC 9112, 3.2.2). Returns false for a target
- * of another kind, for one whose path is ambiguous, and for `*` but of OPTIONS.
+ * Gives a request with an absolute target, `http://host/v1/me`, its origin form, `/v1/me`, and the target's host (RFC 9112, 3.2.2). Returns false for
+ * any other kind of target, for an ambiguous path, and for `*` unless the method is OPTIONS.
  */
 export function toOriginForm(request: IncomingMessage): boolean {
   const { url, method, headers } = request;
@@ -71,22 +71,22 @@ export function toOriginForm(request: IncomingMessage): boolean {
   return bare === '' || bare === '*' || readRequestPath(bare) !== undefined;
 }
 
-/** Challenge of a 401. */
+/** Challenge in every 401. */
 export const bearerChallenge = { 'WWW-Authenticate': 'Bearer' };
 
-/** Returns the token of `Authorization: Bearer <token>`, not yet checked; undefined without one. */
+/** Returns the token of `Authorization: Bearer <token>`, unchecked, or undefined without one. */
 export function bearerToken({ headers: { authorization } }: IncomingMessage): string | undefined {
   return authorization !== undefined && /^bearer +\S/i.test(authorization) ? authorization.slice(7).trim() : undefined;
 }
 
-/** Returns the 401 of a request whose token is missing or, if it has one, wrong. */
+/** Returns the 401 for a request whose token is missing or wrong. */
 export function tokenRefusal(request: IncomingMessage, name: string, setting: string): ApiError {
   const options = { headers: bearerChallenge };
   if (bearerToken(request) !== undefined) return new ApiError('invalid_key', `The ${name} token is wrong`, options);
   return new ApiError('key_required', `Send the ${name} token: Authorization: Bearer <${setting}>`, options);
 }
 
-/** Client headers that are never forwarded: identity, those of one connection, and those that proxies add. */
+/** Client headers that are never forwarded: identity headers, connection headers, and headers that proxies add. */
 const withheld = new Set([
   'authorization',
   'baggage',
@@ -111,13 +111,13 @@ const withheld = new Set([
   'x-real-ip',
 ]);
 
-/** Headers that frame the body: kept even if `Connection` names them, or the body would arrive without its bounds. */
+/** Headers that delimit the body. They are kept even if `Connection` names them, since the body needs its bounds. */
 const framing = new Set(['content-length', 'transfer-encoding']);
 
 /**
- * Returns the headers of a request for its service: the client's own without the withheld ones and those that
- * `Connection` names, then ours. They replace the request's headers before the proxy sees it, so that nothing can leave
- * them out.
+ * Returns the headers of a request for its service: the client's and the gateway's. Leaves out
+ * withheld ones and those named by `Connection`. They replace the request's headers before the proxy handles it, so that no client header
+ * can remove them.
  */
 export function forwardedHeaders(
   headers: IncomingHttpHeaders,
@@ -150,11 +150,11 @@ export type AddressRange = readonly [Address, number];
 /** Prefix length of `::ffff:0:0/96`, the IPv6 range of mapped IPv4 addresses. */
 const mappingBits = 96;
 
-/** Hops of X-Forwarded-For that are looked at, from the last on: a caller within the trusted ranges could write hundreds, of which each takes microseconds. */
-const mostHops = 16;
+/** Maximum hops of X-Forwarded-For checked, from the last on. Each takes microseconds, and a trusted caller could send hundreds. */
+const maxHops = 16;
 
 /**
- * Parses an address or a CIDR range; an IPv4 range mapped into IPv6 becomes the IPv4 range. Throws an Error for
+ * Parses an address or a CIDR range. An IPv4 range mapped into IPv6 becomes the IPv4 range. Throws an Error for
  * anything else, and for a mapped range of fewer than 96 bits, which matches no caller.
  */
 export function parseRange(text: string): AddressRange {
@@ -169,9 +169,7 @@ function wholeAddress(address: Address): AddressRange {
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
-/**
- * Returns whether an address lies in one of the ranges; an IPv4 address mapped into IPv6 counts as the IPv4 address.
- */
+/** Returns whether an address is in one of the ranges. An IPv4 address mapped into IPv6 counts as the IPv4 address. */
 export function isInRanges(address: string, ranges: readonly AddressRange[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
@@ -179,8 +177,8 @@ export function isInRanges(address: string, ranges: readonly AddressRange[]): bo
 }
 
 /**
- * Returns a reader of client addresses: the peer, or, if the peer is a trusted proxy, the nearest address in
- * X-Forwarded-For that is not one; of more than 16 trusted ones, the sixteenth. Anything left of it may be forged and is not read.
+ * Returns a reader of client addresses. The address is the peer's, or, behind a trusted proxy, the nearest address in X-Forwarded-For that is not
+ * one. After 16 trusted hops it is the sixteenth. Addresses to the left may be forged and are not read.
  */
 export function clientAddressReader(trustedProxies: readonly AddressRange[]): (request: IncomingMessage) => string {
   return (request) => {
@@ -189,7 +187,7 @@ export function clientAddressReader(trustedProxies: readonly AddressRange[]): (r
     const forwarded = request.headers['x-forwarded-for'];
     if (forwarded === undefined) return peer;
     let nearest = peer;
-    for (const hop of String(forwarded).split(',').slice(-mostHops).reverse()) {
+    for (const hop of String(forwarded).split(',').slice(-maxHops).reverse()) {
       const address = addressOf(hop.trim());
       if (address === undefined) return nearest;
       nearest = address;
@@ -199,7 +197,7 @@ export function clientAddressReader(trustedProxies: readonly AddressRange[]): (r
   };
 }
 
-/** Returns the address of one hop, which some proxies write with a port: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
+/** Returns the address of one hop. Some proxies add a port: `203.0.113.7:4711`, `[2001:db8::1]:4711`. */
 function addressOf(hop: string): string | undefined {
   const bare = hop.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : undefined;
@@ -209,10 +207,10 @@ function withoutMapping(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-/** Prefix length of an IPv6 network, whose holder has all addresses in it. */
+/** Prefix length of an IPv6 network. One holder has all addresses in it. */
 const networkBits = 64;
 
-/** Returns the key that an address is counted under: itself, or its IPv6 network, such as `2001:db8:0:1::/64`. */
+/** Returns the key under which an address is counted: the address, or its IPv6 network, such as `2001:db8:0:1::/64`. */
 export function networkOf(address: string): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

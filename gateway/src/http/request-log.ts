@@ -2,30 +2,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { clientGone, type Logger, limitReached } from '@customer-platform/service-kit';
 import { pino } from 'pino';
 
-/** Event of a response that has begun to stream: from then on it is no request under way any more. */
+/** Event of a response that has begun to stream. From then on the request no longer counts as active. */
 export const streamBegan = 'stream began';
 
-/** Facts about a request that are known once it has been served. Neither its path nor its query: they may have secrets. */
+/** Facts about a request that has been served. Path and query are left out, because they may contain secrets. */
 export interface RequestFacts {
   account?: string | undefined;
   operation?: string | undefined;
   trace_id?: string | undefined;
 }
 
-/** Notes that a request begins; returns what logs it, to be called when it has been served. */
+/** Records the begin of a request. Returns a function that logs it, to be called when the request has been served. */
 export type LogRequest = (request: IncomingMessage, response: ServerResponse) => (facts: RequestFacts) => void;
 
-/** Log of requests, one line each. */
+/** Log of requests, with one line each. */
 export interface RequestLog {
   request: LogRequest;
-  /** Logs one that could not be read: neither its method nor its time is known. */
+  /** Logs a request that could not be read, whose method and duration are unknown. */
   unread(facts: { request_id: string; status: number; bytes: number }): void;
 }
 
-/** One log for all listeners of a process: each has a buffer of its own. */
+/** One log for all listeners of a process, because each log has its own buffer. */
 const logs = new WeakMap<Logger, RequestLog>();
 
-/** Returns the log of requests in the format and at the level of `log`; undefined if it has no level info. */
+/** Returns the request log in the format and at the level of `log`. Returns undefined if the level info is disabled. */
 export function requestLog(log: Logger): RequestLog | undefined {
   if (!log.isLevelEnabled('info')) return undefined;
   const known = logs.get(log);
@@ -58,7 +58,7 @@ function logTo(lines: Logger): LogRequest {
   };
 }
 
-/** Calls `done` once a response has ended; one that streams as soon as it does, for how long it goes on says nothing of how it was served. */
+/** Calls `done` once a response has ended. Calls it when a stream begins, because the length of a stream says nothing about how it was served. */
 export function whenServed(response: ServerResponse, done: () => void): void {
   const once = () => {
     response.off('close', once).off(streamBegan, once);
@@ -67,27 +67,27 @@ export function whenServed(response: ServerResponse, done: () => void): void {
   response.on('close', once).on(streamBegan, once);
 }
 
-/** Returns whether the client of a response that was served disconnected before. */
+/** Returns whether the client disconnected before a served response ended. */
 export function isClientGone(response: ServerResponse): boolean {
   return response.closed && !response.writableFinished;
 }
 
-/** Returns the status of a response that was served; 499 if its client disconnected before. */
+/** Returns the status of a served response, or 499 if its client disconnected before the end. */
 export function statusOf(response: ServerResponse): number {
   return isClientGone(response) ? clientGone : response.statusCode;
 }
 
-/** Lines of a buffered logger that are written together, and the longest that they wait. */
+/** Bytes of log lines that are written together, and their longest delay. */
 const bufferedBytes = 2_048;
 const flushMs = 200;
-/** The most that a pipe takes as a whole: lines of two writers do not mix. */
+/** Maximum bytes that a pipe writes atomically, so that lines of two writers do not mix. */
 const maxWriteBytes = 4_096;
-/** Lines that wait for whoever reads them slowly; more are dropped. */
+/** Maximum bytes of lines waiting for a slow reader. Further lines are dropped. */
 const maxWaitingBytes = 8_388_608;
 
 /**
- * A logger beside `log`, with its service and level, whose lines are written without making anybody wait: together, up to 200 ms later.
- * They carry only what they are given, none of it an object. What is left is written when the process exits.
+ * Returns a second logger with the service and level of `log`, which writes lines in batches within 200 ms. Logging never blocks a request. Its
+ * lines have only the given values, none of which may be an object. The rest is written when the process exits.
  */
 function bufferedLogger(log: Logger): Logger {
   const destination = pino.destination({

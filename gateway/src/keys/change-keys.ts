@@ -9,13 +9,13 @@ import { parseRange } from '../http/request-head.ts';
 import { hashOfKey, newKey } from './key-format.ts';
 import { findKey, insertKey, type KeyRow, retireKey, revokeKeyRow, type SeenKeys, selectKeys } from './keys.sql.ts';
 
-/** Part of the call of an operator, or of a key, that changes keys; `changes.announce` follows its commit. */
+/** A call of an operator or a key that changes keys. The caller calls `changes.announce` after the commit. */
 interface Changing extends Acting {
   resources: { changes: ChangeFeed };
 }
 type Shown = z.output<typeof KeyWithSecret>;
 
-/** Issues a key to an account. A sandbox has none of its own: the test keys of its account act on it. */
+/** Issues a key to an account. A sandbox has no keys of its own: the test keys of its account act on it. */
 export async function issueKey(
   call: Acting,
   owner: Pick<AccountRow, 'account_id' | 'parent_id' | 'timezone'>,
@@ -48,7 +48,7 @@ export async function issueKey(
   return { ...after, key };
 }
 
-/** Lists keys, newest first, revoked and expired ones included. */
+/** Lists keys, newest first, including revoked and expired ones. */
 export async function pageOfKeys(
   sql: Sql,
   seen: SeenKeys & Pick<AccountRow, 'timezone'>,
@@ -64,8 +64,8 @@ export async function pageOfKeys(
 }
 
 /**
- * Issues a key with the same rights; the old one, which is locked, ends after the overlap, or when it would have ended anyway. The
- * overlap's end is the old key's alone: however often it is rotated, its successors end when it was issued to end.
+ * Issues a key with the same rights. The old key, whose row must be locked, ends after the overlap, or at its own expiry if that is earlier. The
+ * overlap does not limit successors: they keep the original expiry, however often the key is rotated.
  */
 export async function replaceKey(
   call: Changing,
@@ -85,7 +85,7 @@ export async function replaceKey(
   return { ...toKey(row, timezone), key };
 }
 
-/** Revokes a key, which is locked, at once, and on every gateway within a second. */
+/** Revokes a key at once, and on every gateway within a second. The key's row must be locked. */
 export async function endKey(call: Changing, found: KeyRow): Promise<undefined> {
   if (found.revoked_at) return;
   await revokeKeyRow(call.tx, found, call.now);
@@ -94,7 +94,7 @@ export async function endKey(call: Changing, found: KeyRow): Promise<undefined> 
   await recordChange(call, changed, { before: { name: found.name, last4: found.last4 } });
 }
 
-/** Makes a secret and writes its row. */
+/** Creates a secret and inserts its row. */
 async function insertNew(tx: Sql, wanted: Omit<Parameters<typeof insertKey>[1], 'hash' | 'last4'>) {
   const key = newKey(wanted.mode);
   const hash = Buffer.from(hashOfKey(key), 'base64');
@@ -105,18 +105,18 @@ function invalid(field: string, message: string): ApiError {
   return new ApiError('invalid_request', message, { field });
 }
 
-/** Returns the rate limit of a key's own; null where its account's holds. */
+/** Returns a key's own rate limit, or null if the account's applies. */
 export function ownRateOf({ per_minute, burst }: KeyRow): z.output<typeof Key>['rate_limit'] {
   return per_minute === null ? null : { per_minute, burst: burst! };
 }
 
-/** Returns the end of a key: its expiry, or its retirement by a rotation if that is sooner; null for never. */
+/** Returns the end of a key: its expiry, or its retirement by a rotation if that is earlier. Null means never. */
 export function endOf({ expires_at, retires_at }: KeyRow): Date | null {
   if (!expires_at || !retires_at) return expires_at ?? retires_at;
   return expires_at < retires_at ? expires_at : retires_at;
 }
 
-/** Returns a key as it is shown; times in its account's zone. */
+/** Returns a key as the API shows it, with times in its account's zone. */
 function toKey(row: KeyRow, timezone: string): z.output<typeof Key> {
   const { id, name, mode, scopes, allowed_addresses, last4 } = row;
   const shown = (at: Date | null) => at && formatInstant(at, timezone);

@@ -10,7 +10,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startGateway } from '../main.ts';
 
-/** The promise is one second; the rest is slack for a busy machine. */
+/** A change takes at most one second. The slack is for a busy machine. */
 const promisedMs = 1_000;
 const slackMs = 500;
 
@@ -48,7 +48,7 @@ beforeEach(async () => {
 
 let asked = 0;
 
-/** Asks from a new address each time, so that none is refused for having tried too many keys. */
+/** Sends each request from a new address, so that no address is throttled for invalid keys. */
 const ask = (gateway: { url: string }, key: string) => {
   const from = `10.0.${asked >> 8}.${asked++ & 255}`;
   return rawRequest(gateway.url, 'GET', '/v1/me', { key, headers: { 'x-forwarded-for': from } });
@@ -61,14 +61,14 @@ const keyIdOf = async (key: string) => {
   return body.data.find((each: { last4: string }) => each.last4 === key.slice(-4)).id as string;
 };
 
-/** Expects a change to take effect within so many milliseconds. A machine that stalls may take longer: then it is made again, ten times at most. */
+/** Expects a change to take effect within `mostMs`. Repeats a slow change up to nine times, because the machine may stall. */
 async function expectWithin(mostMs: number, change: () => Promise<number>): Promise<void> {
   let tookMs = await change();
   for (let made = 1; tookMs >= mostMs && made < 10; made++) tookMs = await change();
   expect(tookMs).toBeLessThan(mostMs);
 }
 
-/** Returns the milliseconds until every one of these gateways responds with `status`. */
+/** Returns the milliseconds until all these gateways respond with `status`. */
 async function timeUntil(gateways: { url: string }[], key: string, status: number): Promise<number> {
   const began = performance.now();
   await waitFor(`status ${status} everywhere`, async () => {
@@ -97,7 +97,7 @@ describe('a change', () => {
     });
   });
 
-  it('takes effect within a second without the bus too', async () => {
+  it('takes effect within a second without the bus as well', async () => {
     bus.cut();
     try {
       await expectWithin(promisedMs + slackMs, async () => {
@@ -127,7 +127,7 @@ describe('a change', () => {
 
 describe('while the database is unavailable', () => {
   it.each(['cut', 'stall'] as const)(
-    '(%s) a known key works on, an unknown one is 503, and all is well after',
+    '(%s) a known key keeps working, an unknown one is 503, and both work afterwards',
     async (how) => {
       const unseen = await platform.issueKey(account.id);
       expect(await statusAt(cutOff, account.key)).toBe(200);
@@ -151,7 +151,7 @@ describe('while the database is unavailable', () => {
 });
 
 describe('last_used_at', () => {
-  it('is null before the first use, and written when the gateway stops at the latest', async () => {
+  it('is null before the first use, and is saved at the latest when the gateway stops', async () => {
     const key = await platform.issueKey(account.id);
     const shown = async () => {
       const { body } = await platform.admin('GET', `/admin/accounts/${account.id}/keys`);

@@ -12,19 +12,19 @@ import type { ChangeFeed } from '../changes/change-feed.ts';
 import { type KeyRecord, toKeyRecord } from './key-record.ts';
 import { findKeyByHash, type KeyWithAccount, saveUses } from './keys.sql.ts';
 
-/** Time that a key is used without reading it again, counted from the read, never from a use. */
+/** Time that a cached key is used, counted from its read, not from a use. */
 const freshMs = 60_000;
 /** Time that a known key works after the database was last available. */
 const outageMs = 60_000;
-/** Time that a missing key is remembered. */
+/** Time that a missing key is cached as missing. */
 const absentMs = 1_000;
 const readTimeoutMs = 2_000;
 const maxKnown = 10_000;
 const maxAbsent = 5_000;
-/** Most reads of a key that changes meanwhile, before it is used without being cached. */
+/** Maximum reads of a key that changes during each read. The last read is used without being cached. */
 const maxReadings = 3;
 
-/** Cache of keys by their hash. Bounded: the least recently used is evicted. */
+/** Cache of keys by hash. It is bounded and evicts the least recently used key. */
 export class KeyCache {
   readonly #sql: Database;
   readonly #changes: ChangeFeed;
@@ -33,7 +33,7 @@ export class KeyCache {
   readonly #absent = new LRUCache<string, true>({ max: maxAbsent, ttl: absentMs });
 
   /**
-   * @param changes tells which reads are out of date
+   * @param changes identifies outdated reads
    * @param contextSecret signs the contexts of the accounts whose keys are read
    */
   constructor(sql: Database, changes: ChangeFeed, contextSecret: string) {
@@ -43,7 +43,7 @@ export class KeyCache {
   }
 
   /**
-   * Returns the record if it is fresh, null if there is no such key, undefined if `find` must be called. Never waits.
+   * Returns a fresh record, null for a missing key, or undefined if `find` must be called. Never waits.
    */
   peek(hash: string): KeyRecord | null | undefined {
     const entry = this.#known.get(hash);
@@ -52,12 +52,12 @@ export class KeyCache {
   }
 
   /**
-   * Reads a key; returns null if there is no valid one. While the database is unavailable a known key works for 60 s,
-   * and any other throws 503 service_unavailable: a key that cannot be looked up is not a wrong one.
+   * Reads a key. Returns null if no valid one exists. While the database is unavailable a known key works for 60 s. Any
+   * other key throws 503 service_unavailable, since it may be valid.
    */
   readonly find = onceAtATime((hash: string) => this.#find(hash));
 
-  /** Drops what is known of these accounts' keys. */
+  /** Drops the cached keys of these accounts. */
   forget(accountIds: ReadonlySet<string> | 'all'): void {
     if (accountIds === 'all') this.#known.clear();
     else {
@@ -103,11 +103,11 @@ export class KeyCache {
   }
 }
 
-/** Collects uses of keys and writes them in batches: `last_used_at` is accurate to 60 s. */
+/** Collects uses of keys and saves them in batches. `last_used_at` is accurate to 60 s. */
 export class UseLog {
   #unsaved: KeyRecord[] = [];
 
-  /** Notes a use; costs two assignments. */
+  /** Records a use, which costs two assignments. */
   note(record: KeyRecord, nowMs: number): void {
     record.usedAtMs = nowMs;
     if (record.isUseUnsaved) return;
@@ -115,14 +115,14 @@ export class UseLog {
     this.#unsaved.push(record);
   }
 
-  /** Writes the uses noted since the last call; on failure they are kept for the next. */
+  /** Saves the uses recorded since the last call. After a failure the next call saves them. */
   async save(sql: Sql): Promise<void> {
     const records = this.#unsaved;
     if (records.length === 0) return;
     this.#unsaved = [];
     for (const record of records) record.isUseUnsaved = false;
     try {
-      // Each read of a key makes a new record: of two of one key the later use counts.
+      // Each read of a key creates a new record. Of two records of one key the later use counts.
       const latest = new Map<string, KeyRecord>();
       for (const record of records) {
         const other = latest.get(record.keyId);

@@ -7,8 +7,8 @@ const checksumLength = 6;
 const shape = /^cp_(?:live|test)_[0-9A-Za-z]{40}$/;
 
 /**
- * Returns a new API key: `cp_live_` or `cp_test_`, 34 random base62 characters (202 bits), and a checksum of 6 over all
- * before it.
+ * Returns a new API key: `cp_live_` or `cp_test_`, 34 random base62 characters (202 bits), and a checksum. The checksum
+ * has 6 characters and covers all preceding ones.
  */
 export function newKey(mode: 'live' | 'test'): string {
   let key = `cp_${mode}_`;
@@ -16,12 +16,12 @@ export function newKey(mode: 'live' | 'test'): string {
   return key + checksumOf(key);
 }
 
-/** Returns whether a text has the shape and checksum of a key: a mistyped key does not. */
+/** Returns whether a string has the shape and checksum of a key. A mistyped key does not. */
 export function isWellFormedKey(key: string): boolean {
   return shape.test(key) && checksumOf(key.slice(0, -checksumLength)) === key.slice(-checksumLength);
 }
 
-/** Returns the hash that a key is stored and found by: its SHA-256 in base64. */
+/** Returns the hash under which a key is stored and found: its SHA-256 in base64. */
 export function hashOfKey(key: string): string {
   return hash('sha256', key, 'base64');
 }

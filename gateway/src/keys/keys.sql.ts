@@ -12,12 +12,12 @@ export interface KeyRow
   created_at: Date;
   last_used_at: Date | null;
   expires_at: Date | null;
-  /** Set by a rotation: the end of the overlap. */
+  /** The end of the overlap, set by a rotation. */
   retires_at: Date | null;
   revoked_at: Date | null;
 }
 
-/** A key with the account that it acts as, which for a test key is the sandbox of its own. */
+/** A key with the account that it acts as, which for a test key is the sandbox of its account. */
 export interface KeyWithAccount
   extends AccountRow,
     Pick<KeyRow, 'scopes' | 'allowed_addresses' | 'last4' | 'revoked_at'> {
@@ -25,13 +25,13 @@ export interface KeyWithAccount
   owner_id: string;
   key_per_minute: number | null;
   key_burst: number | null;
-  /** Expiry or retirement, whichever is sooner. */
+  /** Expiry or retirement, whichever is earlier. */
   ends_at: Date | null;
 }
 
 /**
- * Finds a key by its hash, whatever its state. All columns are named, so that the hottest statement is not sent again when a migration adds one. Throws where
- * the row is another key's: whatever a driver does wrong, nobody acts as somebody else.
+ * Finds a key by its hash, in any state. Lists all columns, so that adding a column does not invalidate this hot prepared statement. Throws 503 if
+ * the row has another hash: even a faulty driver must not let one caller act as another.
  */
 export async function findKeyByHash(sql: Sql, hash: Buffer): Promise<KeyWithAccount | undefined> {
   const [row] = await sql<(KeyWithAccount & { hash: Buffer })[]>`
@@ -65,7 +65,7 @@ export async function insertKey(
   return row!;
 }
 
-/** The keys that somebody sees: those of an account, or of them those of one mode. */
+/** The keys visible to a caller: those of an account, or only those of one mode. */
 export interface SeenKeys {
   account_id: string;
   mode?: KeyRow['mode'] | undefined;
@@ -74,38 +74,38 @@ export interface SeenKeys {
 const isSeen = (sql: Sql, { account_id, mode }: SeenKeys) =>
   sql`account_id = ${account_id} ${mode ? sql`and mode = ${mode}` : sql``}`;
 
-/** The keys that somebody sees and that work, as what follows `from`. */
+/** The visible keys that work, as the part of a statement after `from`. */
 export const workingKeys = (sql: Sql, seen: SeenKeys, now: Date) => sql`
   keys where ${isSeen(sql, seen)} and revoked_at is null and coalesce(least(expires_at, retires_at) > ${now}, true)`;
 
-/** Returns a key by id: one that somebody sees, where `seen` says so. */
+/** Returns a key by id, and only a visible one if `seen` is given. */
 export async function findKey(sql: Sql, id: string, seen?: SeenKeys, lock = sql``): Promise<KeyRow | undefined> {
   const [row] = await sql<KeyRow[]>`
     select * from keys where id = ${id} ${seen ? sql`and ${isSeen(sql, seen)}` : sql``} ${lock}`;
   return row;
 }
 
-/** Does the same, and locks it until the transaction ends: of two that rotate or revoke it, the second sees what the first did. */
+/** Finds a key and locks it until the transaction ends, so that concurrent rotations and revocations see each other's result. */
 export const lockKey = (tx: Sql, id: string, seen?: SeenKeys) => findKey(tx, id, seen, tx`for update`);
 
-/** Returns keys by their ids. */
+/** Returns keys by id. */
 export async function selectKeysById(sql: Sql, ids: readonly string[]): Promise<KeyRow[]> {
   return await sql<KeyRow[]>`select * from keys where id = any(${[...ids]}::uuid[])`;
 }
 
-/** Ends a key at once. */
+/** Revokes a key at once. */
 export async function revokeKeyRow(tx: Sql, key: KeyRow, now: Date): Promise<void> {
   await tx`update keys set revoked_at = ${now} where account_id = ${key.account_id} and id = ${key.id}`;
 }
 
-/** Sets the retirement of a key to `at`, unless it is sooner already. */
+/** Sets the retirement of a key to `at`, unless it is already earlier. */
 export async function retireKey(tx: Sql, key: KeyRow, at: Date): Promise<void> {
   await tx`
     update keys set retires_at = least(retires_at, ${at})
     where account_id = ${key.account_id} and id = ${key.id}`;
 }
 
-/** Lists keys newest first; `after` is one of them. */
+/** Lists keys, newest first, after the key `after`. */
 export async function selectKeys(sql: Sql, seen: SeenKeys, limit: number, after?: KeyRow): Promise<KeyRow[]> {
   return await sql<KeyRow[]>`
     select * from keys
@@ -114,7 +114,7 @@ export async function selectKeys(sql: Sql, seen: SeenKeys, limit: number, after?
     order by created_at desc, id desc limit ${limit}`;
 }
 
-/** Writes when keys were last used, in one statement for any number; a later time never gives way to an earlier. */
+/** Saves when keys were last used, in one statement. A later time is never overwritten by an earlier one. */
 export async function saveUses(sql: Sql, uses: { ownerId: string; keyId: string; usedAtMs: number }[]): Promise<void> {
   await sql`
     update keys set last_used_at = greatest(last_used_at, to_timestamp(used.at_ms / 1000.0))

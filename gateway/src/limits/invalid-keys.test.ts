@@ -22,7 +22,7 @@ afterAll(async () => {
 const ask = (key: string | null, from: string, url = platform.gatewayUrl) =>
   rawRequest(url, 'GET', '/v1/me', { key, headers: { 'x-forwarded-for': from } });
 
-/** Sends invalid keys from an address, by turns to both gateways; returns their statuses. */
+/** Sends invalid keys from an address, alternately to both gateways; returns their statuses. */
 async function sendInvalid(from: string, times: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let count = 0; count < times; count++)
@@ -30,7 +30,7 @@ async function sendInvalid(from: string, times: number): Promise<number[]> {
   return statuses;
 }
 
-it('the twenty-first invalid key of an address within a minute gets 429 instead of 401, on all gateways together', async () => {
+it('the twenty-first invalid key of an address within a minute gets 429 instead of 401, across all gateways', async () => {
   for (let count = 0; count < 30; count++) expect((await ask(null, '198.51.100.7')).status).toBe(401);
   expect(await sendInvalid('198.51.100.7', 22)).toEqual([...Array(20).fill(401), 429, 429]);
   const refused = await ask(wrong, '198.51.100.7');
@@ -41,7 +41,7 @@ it('the twenty-first invalid key of an address within a minute gets 429 instead 
   expect((await ask(wrong, '198.51.100.8')).status).toBe(401);
 });
 
-it('nothing else of the address is refused: valid keys, requests without a key, the documentation', async () => {
+it('other requests of the address are not refused: valid keys, requests without a key, the documentation', async () => {
   const { key, testKey } = await platform.account();
   await sendInvalid('198.51.100.9', 21);
   for (const url of [platform.gatewayUrl, second.url]) {
@@ -77,7 +77,7 @@ it('operators see the addresses of the last hour, most invalid keys first, page 
   expect((await list()).data).toEqual([]);
 });
 
-it('without Redis each gateway counts alone, and operators get 503', async () => {
+it('without Redis each gateway counts only its own, and operators get 503', async () => {
   redis.cut();
   await waitFor('Redis to be gone', async () => (await platform.admin('GET', '/admin/addresses')).status === 503);
   for (let count = 0; count < 20; count++) expect((await ask(wrong, '198.51.100.30')).status).toBe(401);

@@ -2,26 +2,26 @@ import { type Logger, LRUCache, serviceUnavailable, withTimeout } from '@custome
 import { networkOf } from '../http/request-head.ts';
 import type { GatewayRedis } from './redis.ts';
 
-/** Invalid keys of an address that are refused with 401 within a minute, which begins with the first; more are refused with 429. */
+/** Invalid keys of an address that get 401 within a minute, which begins with the first. Further ones get 429. */
 const freeInvalidKeys = 20;
 const windowMs = 60_000;
-/** Addresses that this process counts while Redis is unavailable. */
+/** Maximum addresses that this process counts while Redis is unavailable. */
 const maxAddresses = 20_000;
-/** The hour that operators see is kept in buckets of five minutes, each with 5,000 addresses at most. */
+/** The hour that operators see is stored in buckets of five minutes, each with at most 5,000 addresses. */
 const [bucketMs, buckets] = [300_000, 12];
 
 /** A client address (IPv6: its /64) with invalid keys in the last hour. */
 export interface AddressWithInvalidKeys {
   address: string;
   invalidKeys: number;
-  /** Most within a minute, which begins with the first. */
-  mostInAMinute: number;
+  /** Maximum within a minute, which begins with the first. */
+  maxPerMinute: number;
   lastAtMs: number;
 }
 
 /**
- * Counts invalid keys by client address, for all gateways in Redis; while Redis is unavailable each gateway counts alone. Valid keys are not
- * counted, and never refused because of others.
+ * Counts invalid keys by client address, for all gateways in Redis. While Redis is unavailable each gateway counts only
+ * its own. Valid keys are not counted and never refused because of invalid ones.
  */
 export class InvalidKeys {
   readonly #redis: GatewayRedis;
@@ -36,27 +36,27 @@ export class InvalidKeys {
     this.#clock = clock;
   }
 
-  /** Counts an invalid key; returns for how many milliseconds its address has had too many, 0 where it has not. Never throws. */
+  /** Counts an invalid key. Returns 0, or the milliseconds left of the window if its address has too many. Never throws. */
   async count(address: string): Promise<number> {
     const network = networkOf(address);
     const [count, leftMs] = await this.#countShared(network);
     return count > freeInvalidKeys ? Math.max(leftMs, 1) : 0;
   }
 
-  /** Returns the addresses with invalid keys in the last hour, most first. Throws 503 while Redis is unavailable. */
+  /** Returns the addresses with invalid keys in the last hour, highest count first. Throws 503 while Redis is unavailable. */
   async list(): Promise<AddressWithInvalidKeys[]> {
     const current = Math.floor(this.#clock().getTime() / bucketMs);
     const reads = Array.from({ length: buckets }, (_, age) => this.#redis.hgetall(bucketKey(current - age)));
     const read = await withTimeout(this.#redis.timeoutMs, Promise.all(reads)).catch((error: unknown) => {
-      throw serviceUnavailable('Redis is unavailable, which counts invalid keys; try again shortly', error);
+      throw serviceUnavailable('Invalid keys cannot be listed because Redis is unavailable; try again shortly', error);
     });
     const found = new Map<string, AddressWithInvalidKeys>();
     for (const [address, text] of read.flatMap(Object.entries<string>)) {
-      // Gateways of the release before write no third number.
-      const [count, lastAtMs, mostInAMinute = 0] = text.split(' ').map(Number) as [number, number, number?];
-      const known = found.get(address) ?? { address, invalidKeys: 0, mostInAMinute: 0, lastAtMs: 0 };
+      // Gateways of the previous release write no third number.
+      const [count, lastAtMs, maxPerMinute = 0] = text.split(' ').map(Number) as [number, number, number?];
+      const known = found.get(address) ?? { address, invalidKeys: 0, maxPerMinute: 0, lastAtMs: 0 };
       known.invalidKeys += count;
-      known.mostInAMinute = Math.max(known.mostInAMinute, mostInAMinute);
+      known.maxPerMinute = Math.max(known.maxPerMinute, maxPerMinute);
       known.lastAtMs = Math.max(known.lastAtMs, lastAtMs);
       found.set(address, known);
     }
@@ -82,7 +82,7 @@ export class InvalidKeys {
   }
 }
 
-/** In a cluster all names are in one slot: a script's have to be. */
+/** In a cluster all these names share one slot, because all keys of a script must. */
 function bucketKey(bucket: number): string {
   return `{invalid}:bucket:${bucket}`;
 }

@@ -3,7 +3,7 @@ import type { Bus } from '@customer-platform/service-kit';
 
 const topic = 'alive';
 const beatMs = 1_000;
-/** A gateway without a heartbeat for this long no longer counts. */
+/** A gateway without a heartbeat for this long does not count. */
 const silentMs = 3_500;
 
 /** Counts the gateways of the installation by the heartbeat that each sends over the bus every second. */
@@ -17,7 +17,7 @@ export class LiveGateways {
   constructor(bus: Bus) {
     this.#bus = bus;
     bus.hearOf('gateway', topic, (id) => {
-      // A new one knows nobody yet: announce ourselves at once.
+      // A new gateway knows no others yet, so announce this one at once.
       if (id !== this.#id && !this.#heardAtMs.has(id)) bus.tell(topic, this.#id);
       this.#heardAtMs.set(id, performance.now());
     });
@@ -25,7 +25,7 @@ export class LiveGateways {
     this.#timer = setInterval(() => this.#beat(), beatMs);
   }
 
-  /** Returns the number of gateways, this one included; while the bus is unavailable, the last number. */
+  /** Returns the number of gateways including this one. While the bus is unavailable it is the last known number. */
   count(): number {
     return Math.max(1, this.#heardAtMs.size);
   }
@@ -39,7 +39,7 @@ export class LiveGateways {
     this.#bus.tell(topic, this.#id);
     const limitMs = performance.now() - silentMs;
     const self = this.#heardAtMs.get(this.#id);
-    // Without our own heartbeat the bus was unavailable: the silence of others means nothing.
+    // If this gateway's own heartbeat is missing, the bus was unavailable, and the others' silence means nothing.
     if (self === undefined || self < limitMs) return;
     for (const [id, heardAtMs] of this.#heardAtMs) if (heardAtMs < limitMs) this.#heardAtMs.delete(id);
   }

@@ -34,7 +34,7 @@ const keyOf = (per_minute: number, burst: number) =>
   platform.issueKey(account.id, { rate_limit: { per_minute, burst } });
 const ask = (key: string, url = platform.gatewayUrl) => rawRequest(url, 'GET', '/v1/me', { key });
 
-/** Returns what each gateway says that it waits for. */
+/** Returns the `waiting_for` of each gateway. */
 async function waitedFor(): Promise<string[]> {
   const { body } = await platform.admin('GET', '/admin/services');
   return (body.data as LiveProcess[]).map(({ waiting_for }) => waiting_for ?? '');
@@ -50,10 +50,10 @@ async function statuses(key: string, count: number): Promise<number[]> {
 }
 
 describe('the rate of a key', () => {
-  it('is a burst, then refused with the time to wait, told with every response', async () => {
+  it('allows a burst, then refuses with the time to wait, which every response shows', async () => {
     const key = await keyOf(6, 3);
     const beganMs = performance.now();
-    /** Whole seconds for which the bucket can have filled: none unless the machine stalls. */
+    /** Whole seconds in which the bucket may have refilled: none unless the machine stalls. */
     const filled = () => Math.floor((performance.now() - beganMs) / 1_000);
     const expectSeconds = (given: string | number, most: number) => {
       expect(Number(given)).toBeLessThanOrEqual(most);
@@ -77,14 +77,14 @@ describe('the rate of a key', () => {
     expectSeconds(refused.headers.get('retry-after')!, 10);
   });
 
-  it('is one across all gateways', async () => {
+  it('is shared by all gateways', async () => {
     expect(await statuses(await keyOf(1, 4), 6)).toEqual([200, 200, 200, 200, 429, 429]);
   });
 
-  it('comes back with time', async () => {
+  it('refills with time', async () => {
     const key = await keyOf(600, 1);
     expect((await ask(key)).status).toBe(200);
-    // It fills within a tenth of a second: of two requests that come at once, one is too many.
+    // The bucket refills within 100 ms, so one of two simultaneous requests is refused.
     await waitFor('a refusal', async () => {
       const both = await Promise.all([ask(key), ask(key, second.url)]);
       return both.some(({ status }) => status === 429);
@@ -92,7 +92,7 @@ describe('the rate of a key', () => {
     await waitFor('a token', async () => (await ask(key)).status === 200);
   });
 
-  it('is taken by one request at most each, however many come at once', async () => {
+  it('grants each token to at most one request, however many arrive at once', async () => {
     const key = await keyOf(1, 10);
     const responses = await Promise.all(
       Array.from({ length: 40 }, (_none, index) => ask(key, index % 2 ? second.url : platform.gatewayUrl)),
@@ -100,7 +100,7 @@ describe('the rate of a key', () => {
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
-  it("is the account's where the key has none, and 600 a minute with a burst of 100 where the account has none", async () => {
+  it("is the account's if the key has none, and 600 a minute with a burst of 100 if the account has none", async () => {
     const { body } = await platform.admin('POST', '/admin/accounts', { name: 'Plain' });
     const key = await platform.issueKey(body.id);
     expect((await ask(key)).headers.get('ratelimit-policy')).toBe('"key";q=100;w=10');
@@ -108,7 +108,7 @@ describe('the rate of a key', () => {
     expect((await ask(key)).headers.get('ratelimit-policy')).toBe('"key";q=7;w=1');
   });
 
-  it('is not taken by requests that are refused before it', async () => {
+  it('is not used by requests that are refused by earlier checks', async () => {
     const key = await platform.issueKey(account.id, {
       rate_limit: { per_minute: 1, burst: 2 },
       allowed_addresses: ['203.0.113.1'],
@@ -123,7 +123,7 @@ describe('the rate of a key', () => {
 
 describe('while Redis is unavailable', () => {
   it.each(['cut', 'stall'] as const)(
-    '(%s) each gateway limits its share, at once, and shares again after',
+    '(%s) each gateway limits its share at once, and shares the limit again afterwards',
     async (how) => {
       const [key, known] = [await keyOf(1, 8), await keyOf(1, 400)];
       const left = async () => Number(/;r=(\d+);/.exec((await ask(known, second.url)).headers.get('ratelimit')!)![1]);
@@ -142,7 +142,7 @@ describe('while Redis is unavailable', () => {
       } finally {
         redis.mend();
       }
-      await waitFor('what one gateway takes to be gone at the other', async () => {
+      await waitFor('the other gateway to see used tokens', async () => {
         const before = await left();
         for (let taken = 0; taken < 3; taken++) await ask(known);
         return (await left()) <= before - 3;
@@ -152,7 +152,7 @@ describe('while Redis is unavailable', () => {
   );
 });
 
-it('dials a connection to Redis again that has fallen silent', async () => {
+it('reconnects to Redis after a connection has gone silent', async () => {
   redis.silence();
   await waitFor(
     'the limit to be shared again',

@@ -5,23 +5,23 @@ import type { LiveGateways } from './live-gateways.ts';
 import { LocalBuckets } from './local-rate.ts';
 import { type GatewayRedis, shardTag } from './redis.ts';
 
-/** The limit of one key, computed once: a token bucket as GCRA sees it. */
+/** The limit of one key, computed once: a token bucket in GCRA form. */
 export interface RatePolicy {
   /** Redis key of its bucket. */
   bucket: string;
-  /** Number by which its shard is chosen, the same in every process. */
+  /** Number that selects its shard, the same in every process. */
   hash: number;
   burst: number;
   /** Time to refill one request, in microseconds. */
   intervalUs: number;
-  /** Both as Redis arguments. */
+  /** Burst and interval as Redis arguments. */
   burstText: string;
   intervalText: string;
-  /** `RateLimit-Policy`: the quota is the bucket, the window the time in which an empty one fills. */
+  /** `RateLimit-Policy`: the quota is the burst, the window the time in which an empty bucket refills. */
   header: string;
 }
 
-/** Returns the policy of a key by its limit. */
+/** Returns the policy of a key for its limit. */
 export function ratePolicy(keyId: string, limit: RateLimit): RatePolicy {
   const intervalUs = 60_000_000 / limit.per_minute;
   const windowSeconds = Math.ceil((intervalUs * limit.burst) / 1_000_000);
@@ -44,12 +44,12 @@ function hashOf(text: string): number {
 }
 
 /**
- * Bucket state as one number: how far ahead of now the bucket is spent, in microseconds, or, if negative, the wait
+ * Bucket state as one number in microseconds: how far in the future the bucket is full again. If negative, the wait
  * until one more request fits.
  */
 export type BucketState = number;
 
-/** Returns the `RateLimit` header: requests left, and the seconds until the bucket is full again. */
+/** Returns the `RateLimit` header: remaining requests, and seconds until the bucket is full again. */
 export function rateLimitHeader(policy: RatePolicy, state: BucketState): string {
   const fullUs = policy.intervalUs * policy.burst;
   if (state < 0) return `"key";r=0;t=${Math.ceil((fullUs - policy.intervalUs - state) / 1_000_000)}`;
@@ -57,16 +57,16 @@ export function rateLimitHeader(policy: RatePolicy, state: BucketState): string 
   return `"key";r=${left};t=${Math.ceil(state / 1_000_000)}`;
 }
 
-/** Returns the refusal of a request that fits in `waitMs`. Its `Retry-After`, which `message` gets, is at least 1 s. */
+/** Returns the refusal of a request that fits in `waitMs`. `Retry-After`, which is passed to `message`, is at least 1 s. */
 export function rateLimited(waitMs: number, message: (seconds: number) => string): ApiError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return new ApiError('rate_limited', message(seconds), { headers: { 'Retry-After': String(seconds) } });
 }
 
-/** Most requests in one script: Redis does nothing else while it runs. */
+/** Maximum requests in one script, because Redis runs nothing else meanwhile. */
 const maxBatch = 100;
 
-/** Part of a policy that Redis needs. */
+/** The part of a policy that Redis needs. */
 export type Bucket = Pick<RatePolicy, 'bucket' | 'intervalText' | 'burstText'>;
 
 interface Waiting {
@@ -77,8 +77,8 @@ interface Waiting {
 }
 
 /**
- * The limit in Redis, for all gateways. Requests of one tick of the event loop go to Redis together, those of one shard:
- * sending each alone costs a third of a proxied request.
+ * The limit in Redis, for all gateways. Batches the requests of one tick of the event loop by shard. Sending each alone
+ * would cost a third of a forwarded request.
  */
 export class RedisLimiter {
   readonly #redis: GatewayRedis;
@@ -99,7 +99,7 @@ export class RedisLimiter {
     this.#waiting = Array.from({ length: redis.shards }, () => []);
   }
 
-  /** Takes `cost` requests from a key's bucket, which is in `shard`. Rejects if Redis does not reply in time. */
+  /** Takes `cost` requests from a key's bucket in `shard`. Rejects if Redis does not reply in time. */
   take(shard: number, policy: Bucket, cost: 0 | 1): Promise<BucketState> {
     return new Promise((resolve, reject) => {
       this.#waiting[shard]!.push({ policy, cost, resolve, reject });
@@ -121,20 +121,20 @@ export class RedisLimiter {
     const giveUp = (error: unknown) => {
       for (const { reject } of requests) reject(error);
     };
-    const inTime = whenLate(timeoutMs, () => giveUp(new Error(`Redis did not reply within ${timeoutMs} ms`)));
-    const taking = this.#redis.takeRequests(requests.length, ...buckets, ...limits).finally(inTime);
+    const cancelTimeout = whenLate(timeoutMs, () => giveUp(new Error(`Redis did not reply within ${timeoutMs} ms`)));
+    const taking = this.#redis.takeRequests(requests.length, ...buckets, ...limits).finally(cancelTimeout);
     taking
       .then((states) => {
-        // A batch that timed out is settled already: these calls do nothing then.
+        // The requests of a batch that timed out are settled already, so these calls do nothing.
         for (let index = 0; index < requests.length; index++) requests[index]!.resolve(states[index]!);
       })
       .catch(giveUp);
   }
 }
 
-/** Pause before Redis is tried again after a failure. */
+/** Pause after a failure before the next attempt to use Redis. */
 const pauseMs = 250;
-/** Failures in a row after which Redis counts as unavailable; a single late reply may be this process's own fault. */
+/** Consecutive failures after which Redis counts as unavailable. This process may cause a single late reply. */
 const failuresUntilUnavailable = 3;
 
 const fallbacks = meter.createCounter('gateway.rate_limit.fallback', {
@@ -152,7 +152,7 @@ const gauges = {
   },
 };
 
-/** A part of Redis that may be unavailable for itself: one master's of a cluster; otherwise there is one. */
+/** A part of Redis that may be unavailable separately: in a cluster one master's, otherwise the only one. */
 interface Shard {
   index: number;
   failures: number;
@@ -160,12 +160,12 @@ interface Shard {
 }
 
 /**
- * Bucket of its own, to learn whether Redis can be written: one that is full, or a replica, can still be read. It takes a microsecond of a
- * second, so that each probe has room and is written; its key ends within milliseconds.
+ * A bucket to test whether Redis accepts writes, because a full Redis or a replica still serves reads. It allows a
+ * million tokens a second, so each probe has one and is written. Its key expires within milliseconds.
  */
 const probe: Bucket = { bucket: 'rate:probe', intervalText: '1', burstText: '1000000' };
 
-/** Limits each key's rate across all gateways by Redis, and by each gateway's share while Redis does not respond. */
+/** Limits each key's rate across all gateways in Redis. While Redis does not respond, each gateway limits its share. */
 export class RateLimiter {
   readonly #redis: GatewayRedis;
   readonly #gateways: LiveGateways;
@@ -185,8 +185,8 @@ export class RateLimiter {
   }
 
   /**
-   * Takes one request from a key's bucket (`cost` 1), or only reads its state (0). Never throws, never waits longer
-   * than REDIS_TIMEOUT_MS.
+   * Takes one request from a key's bucket (`cost` 1) or only reads its state (0). Never throws. Waits at most
+   * REDIS_TIMEOUT_MS.
    */
   async take(policy: RatePolicy, cost: 0 | 1): Promise<BucketState> {
     const state = await this.#stateAfter(policy, cost);
@@ -200,7 +200,7 @@ export class RateLimiter {
     if (!this.#unavailable.has(shard)) {
       try {
         const state = await this.#shared.take(shard.index, policy, cost);
-        // What was only read says nothing of writing.
+        // A read does not show that Redis accepts writes.
         if (shard.failures > 0 && cost === 1 && state >= 0) this.#recover(shard);
         return state;
       } catch (error) {
@@ -211,25 +211,25 @@ export class RateLimiter {
     return this.#takeLocal(policy, cost);
   }
 
-  /** Limits in this process alone, by its share of the bucket. */
+  /** Limits in this process only, to its share of the bucket. */
   #takeLocal(policy: RatePolicy, cost: 0 | 1): BucketState {
     const gateways = this.#gateways.count();
     const intervalUs = policy.intervalUs * gateways;
     const burst = Math.max(1, Math.floor(policy.burst / gateways));
     const spentUs = this.#local.aheadUs(policy.bucket) + intervalUs * cost;
     const waitUs = spentUs - intervalUs * burst;
-    // A microsecond is rounding, not a request too many.
+    // A difference of a microsecond comes from rounding.
     if (waitUs > 1) return -waitUs;
     if (cost === 1) this.#local.spend(policy.bucket, intervalUs);
     return spentUs / gateways;
   }
 
-  /** Returns whether limits, or some of them in a cluster, are kept by this process alone. */
+  /** Returns whether this process applies limits alone, in a cluster at least some of them. */
   isRedisUnavailable(): boolean {
     return this.#unavailable.size > 0;
   }
 
-  /** Tries all that is unavailable, whatever request comes: one write at a time each, for which no request waits. */
+  /** Probes every unavailable shard with one write at a time. No request waits for a probe. */
   #probe(): void {
     const nowMs = performance.now();
     for (const shard of this.#unavailable) {

@@ -15,9 +15,9 @@ import { startGateway } from '../main.ts';
 
 const password = redisPassword;
 const timeoutMs = 1_000;
-/** Bound of one request's time, far above what waiting for Redis may add, for a machine that stalls. */
+/** Bound of the time of one request, far above a wait for Redis, for a machine that stalls. */
 const longestMs = 10 * timeoutMs;
-/** Bound of a failover, which takes several rounds where the machine is busy. */
+/** Bound of a failover, which takes several rounds on a busy machine. */
 const failoverMs = 120_000;
 const testMs = 300_000;
 
@@ -43,7 +43,7 @@ const ask = (url: string, key: string) => rawRequest(url, 'GET', '/v1/me', { key
 const keysOf = async (platform: Platform, account: TestAccount, count: number, rate_limit: object) =>
   await Promise.all(Array.from({ length: count }, () => platform.issueKey(account.id, { rate_limit })));
 
-/** Returns how many of 12 requests are let through, alternately by both gateways, of each key, whose burst is 4. */
+/** Sends 12 requests with each key, whose burst is 4, alternately to both gateways. Returns the number allowed per key. */
 async function takenOf({ platform, account, urls }: Gateways, keys: number): Promise<number[]> {
   const issued = await keysOf(platform, account, keys, { per_minute: 1, burst: 4 });
   return await Promise.all(
@@ -55,7 +55,7 @@ async function takenOf({ platform, account, urls }: Gateways, keys: number): Pro
   );
 }
 
-/** Waits until both gateways have responses of all of Redis again, and count of all keys together; requests go on. */
+/** Waits until both gateways use all of Redis again. Sends requests meanwhile. */
 async function untilShared(gateways: Gateways): Promise<void> {
   const { platform, account, urls } = gateways;
   const key = await platform.issueKey(account.id);
@@ -75,8 +75,8 @@ async function waitedFor(platform: Platform): Promise<string[]> {
 }
 
 /**
- * Sends requests by both gateways, of keys in many shards, during `action`, and expects of each that it is served in time.
- * `action` gets a function that waits until as many more were sent as there are keys, and some.
+ * Sends requests with keys in many shards through both gateways during `action`, and expects each to be served in time.
+ * `action` gets a function that waits for three more requests per key.
  */
 async function underLoad(gateways: Gateways, action: (more: () => Promise<void>) => Promise<void>): Promise<void> {
   const { platform, account, urls } = gateways;
@@ -124,13 +124,13 @@ describe('a Redis Cluster', () => {
 
   const buckets = async (server: RedisProcess) => ((await server.ask('KEYS', '*:rate:*')) as string[]).length;
 
-  it('keeps limits exactly across gateways, in buckets on all of its masters', async () => {
+  it('shares limits exactly between gateways, in buckets on all of its masters', async () => {
     await untilShared(gateways);
     expect(await takenOf(gateways, 24)).toEqual(Array(24).fill(4));
     for (const master of servers.slice(0, 3)) expect(await buckets(master)).toBeGreaterThan(0);
   });
 
-  it('counts invalid keys of an address, as one Redis does', async () => {
+  it('counts invalid keys of an address, as a single Redis does', async () => {
     const wrong = 'cp_live_0000000000000000000000000000000000000000';
     for (let count = 0; count < 20; count++)
       expect((await ask(gateways.urls[count % 2]!, wrong)).body.error.code).toBe('invalid_key');
@@ -146,7 +146,7 @@ describe('a Redis Cluster', () => {
     ['is killed', 'SIGKILL', 0, 3],
     ['is frozen', 'SIGSTOP', 2, 5],
   ] as const)(
-    'fails no request and lets none wait long while a master %s, and shares limits again by its replica',
+    'fails and delays no request while a master %s, and shares limits again through its replica',
     async (_how, signal, master, replica) => {
       await untilShared(gateways);
       await underLoad(gateways, async (more) => {
@@ -163,7 +163,7 @@ describe('a Redis Cluster', () => {
     },
   );
 
-  it('without a master and its replica is missed for their shards alone; the rest stay shared', async () => {
+  it('loses only the shards of a master that fails with its replica; the others stay shared', async () => {
     const { platform, account, urls } = gateways;
     const keys = await keysOf(platform, account, 32, { per_minute: 1, burst: 8 });
     const before = await buckets(servers[1]!);
@@ -189,13 +189,13 @@ describe('a Redis Cluster', () => {
         taken.push(count);
       }
     });
-    // Of eight one is taken. By itself a gateway lets its share through, which is four of eight.
+    // One of eight is used already. A gateway alone allows its share, which is four of eight.
     expect(taken.filter((count) => count === 4)).toHaveLength(lost);
     expect(taken.filter((count) => count === 7)).toHaveLength(keys.length - lost);
   });
 });
 
-describe('a master that sentinels name', () => {
+describe('a master named by sentinels', () => {
   const sentinelPassword = 'of-the-sentinels';
   let [master, replica]: (RedisProcess | undefined)[] = [];
   let sentinels: RedisProcess[] = [];
@@ -253,7 +253,7 @@ describe('a master that sentinels name', () => {
   }
 
   it(
-    'keeps limits; one that is lost fails no request, and the next one is used without a restart',
+    'shares limits; its loss fails no request, and its successor is used without a restart',
     async () => {
       await untilShared(gateways);
       expect(await takenOf(gateways, 4)).toEqual(Array(4).fill(4));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const example = 'redis://:password@host:6379';
 
-/** Settings of the gateway's Redis. What depends on several of them is checked by `checkRedisSettings`. */
+/** Settings of the gateway's Redis. `checkRedisSettings` checks combinations of them. */
 export const redisSettings = {
   REDIS_URL: z
     .string()
@@ -45,7 +45,7 @@ export const redisSettings = {
 
 export type RedisSettings = z.output<z.ZodObject<typeof redisSettings>>;
 
-/** Adds an issue, by the name of a setting, for each that contradicts another. */
+/** Adds an issue, with the setting's name, for each setting that contradicts another. */
 export function checkRedisSettings(settings: RedisSettings, context: z.RefinementCtx): void {
   const { REDIS_URL, REDIS_MODE, REDIS_PREFIX, REDIS_SENTINEL_PASSWORD } = settings;
   const add = (name: keyof RedisSettings, message: string) =>
@@ -53,28 +53,28 @@ export function checkRedisSettings(settings: RedisSettings, context: z.Refinemen
   const contradiction = contradictionIn(partsOf(REDIS_URL), REDIS_MODE);
   if (contradiction) add('REDIS_URL', contradiction);
   if (REDIS_MODE === 'cluster' && /[{}]/.test(REDIS_PREFIX))
-    add('REDIS_PREFIX', 'must have no { and no } with REDIS_MODE=cluster, where they decide on which server a key is');
+    add('REDIS_PREFIX', 'must have no { or } with REDIS_MODE=cluster, because they determine which server has a key');
   if (REDIS_MODE !== 'sentinel' && REDIS_SENTINEL_PASSWORD !== undefined)
     add('REDIS_SENTINEL_PASSWORD', `must be left out with REDIS_MODE=${REDIS_MODE}, or REDIS_MODE must be sentinel`);
 }
 
-/** Returns what is wrong with sound URLs in a mode, undefined if nothing is. */
+/** Returns what is wrong with valid URLs in a mode, or undefined. */
 function contradictionIn(parts: string[], mode: RedisSettings['REDIS_MODE']): string | undefined {
   if (mode === 'single') {
     if (parts.length === 1) return undefined;
-    return `must be one URL with REDIS_MODE=single and is ${parts.length}; for several, set REDIS_MODE to cluster or sentinel`;
+    return `must be one URL with REDIS_MODE=single, not ${parts.length}; for several, set REDIS_MODE to cluster or sentinel`;
   }
   const urls = parts.flatMap((part) => urlOf(part) ?? []);
   const [first] = urls;
   if (urls.some((url) => !followsFirst(url, first!)))
-    return 'must have one scheme, one user and password, and one database for all of its URLs: write the latter into the first alone';
+    return 'must have one scheme, one user and password, and one database for all URLs; give the last three only in the first';
   if (urls.some(({ search }) => search !== '')) return `must have no ?options with REDIS_MODE=${mode}`;
   if (mode === 'cluster' && urls.some((url) => databaseOf(url) !== 0))
-    return 'must name no database with REDIS_MODE=cluster, which has number 0 alone: leave the path out';
+    return 'must name no database with REDIS_MODE=cluster, which has only database 0; remove the path';
   return undefined;
 }
 
-/** Returns whether a URL says the same as the first but for its server, or nothing. */
+/** Returns whether a URL has the first URL's scheme, and its credentials and database or none. */
 function followsFirst(url: URL, first: URL): boolean {
   const credentials = ({ username, password }: URL) => `${username}:${password}`;
   const isOneUser = credentials(url) === ':' || credentials(url) === credentials(first);
@@ -82,22 +82,22 @@ function followsFirst(url: URL, first: URL): boolean {
   return url.protocol === first.protocol && isOneUser && isOneDatabase;
 }
 
-/** Servers of a cluster, or sentinels, and what all of them have in common. */
+/** Servers of a cluster, or sentinels, and their common settings. */
 export interface RedisServers {
   hosts: { host: string; port: number }[];
-  /** Empty without one. */
+  /** Empty if not set. */
   username: string;
   password: string;
   database: number;
   isTls: boolean;
 }
 
-/** Returns what checked URLs say; a URL without a port has `defaultPort`. */
+/** Returns the servers in valid URLs. A URL without a port gets `defaultPort`. */
 export function redisServers(text: string, defaultPort: number): RedisServers {
   const urls = partsOf(text).map((part) => new URL(part));
   const first = urls[0]!;
   return {
-    // The brackets of an IPv6 address belong to the URL.
+    // Remove the brackets of an IPv6 address.
     hosts: urls.map(({ hostname, port }) => ({
       host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port || defaultPort),
@@ -109,12 +109,12 @@ export function redisServers(text: string, defaultPort: number): RedisServers {
   };
 }
 
-/** Splits before whole URLs alone: a password may have a comma. */
+/** Splits only before complete URLs, because a password may contain a comma. */
 function partsOf(text: string): string[] {
   return text.split(/,\s*(?=rediss?:)/i).map((part) => part.trim());
 }
 
-/** Returns a part as a URL, undefined if it is none of a Redis. */
+/** Returns a part as a URL, or undefined if it is no valid Redis URL. */
 function urlOf(part: string): URL | undefined {
   if (!/^rediss?:\/\//i.test(part)) return undefined;
   try {

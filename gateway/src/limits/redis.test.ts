@@ -8,7 +8,7 @@ import type { LiveGateways } from './live-gateways.ts';
 import { RateLimiter, ratePolicy } from './rate-limiter.ts';
 import { openRedis } from './redis.ts';
 
-/** Returns settings of one Redis; none of its replies is late. */
+/** Returns settings for one Redis, with a timeout that no reply exceeds. */
 const settingsOf = (url: string) => ({
   REDIS_URL: url,
   REDIS_PREFIX: `test-${randomUUID()}`,
@@ -18,7 +18,7 @@ const settingsOf = (url: string) => ({
   REDIS_SENTINEL_PASSWORD: undefined,
 });
 
-it('a URL with TLS is dialled with it, however its scheme is written', () => {
+it('a URL with TLS connects with TLS, whatever the case of its scheme', () => {
   for (const scheme of ['rediss', 'REDISS', 'Rediss']) {
     const redis = openRedis(settingsOf(`${scheme}://:secret@127.0.0.1:1`), () => undefined) as unknown as Redis;
     redis.disconnect();
@@ -26,11 +26,11 @@ it('a URL with TLS is dialled with it, however its scheme is written', () => {
   }
 });
 
-it('a bucket is empty, not spent for an hour, when the clock of Redis has gone back by one', async () => {
+it('a bucket is empty, not blocked for an hour, if the clock of Redis goes back by an hour', async () => {
   const redis = openRedis(settingsOf(process.env.TEST_REDIS_URL!), () => undefined);
   try {
     await waitFor('Redis', () => redis.status === 'ready');
-    // What a full bucket of two holds an hour from now, at one request a minute.
+    // The value of a bucket of two that was emptied in an hour from now, at one request a minute.
     const [interval, hour] = [60_000_000, 3_600_000_000];
     const take = async (cost: 0 | 1) =>
       (await redis.takeRequests(1, 'rate:one', String(interval), '2', String(cost)))[0]!;
@@ -40,7 +40,7 @@ it('a bucket is empty, not spent for an hour, when the clock of Redis has gone b
     };
     await client.set('rate:one', Date.now() * 1_000 + hour + 2 * interval);
     expect(await take(1)).toBe(-interval);
-    // It fills from now on, although nothing was taken.
+    // The bucket refills from now on, although the request was refused.
     expect(Number(await client.get('rate:one'))).toBeLessThan(Date.now() * 1_000 + 2 * interval + 1_000);
     expect(await take(1)).toBeLessThan(0);
   } finally {
@@ -48,14 +48,14 @@ it('a bucket is empty, not spent for an hour, when the clock of Redis has gone b
   }
 });
 
-describe('while Redis can be read and not be written', () => {
+describe('while Redis accepts reads but no writes', () => {
   let server: RedisProcess;
   beforeAll(async () => {
     server = await startRedis((described) => described);
   }, 60_000);
   afterAll(() => server?.stop());
 
-  /** Returns a limiter by that Redis, what it told of it, and how many scripts failed there. */
+  /** Returns a limiter on that Redis, its warnings, and the number of failed scripts. */
   async function openLimiter() {
     const redis = openRedis(settingsOf(`redis://:${redisPassword}@127.0.0.1:${server.port}`), () => undefined);
     await waitFor('Redis', () => redis.status === 'ready');
@@ -93,7 +93,7 @@ describe('while Redis can be read and not be written', () => {
         ['REPLICAOF', 'NO', 'ONE'],
       ],
     ],
-  ])('%s, the limit stays local, and is in Redis again once it can', async (_why, [unwritable, writable]) => {
+  ])('%s, the limit is local until Redis accepts writes again', async (_why, [unwritable, writable]) => {
     const ask = (command: string[]) => server.ask(...(command as [string, ...string[]]));
     const { redis, limiter, told, count, take, look } = await openLimiter();
     try {
@@ -104,7 +104,7 @@ describe('while Redis can be read and not be written', () => {
         return limiter.isRedisUnavailable();
       });
       const before = count.failed;
-      await waitFor('three more tries', async () => {
+      await waitFor('three more attempts', async () => {
         expect(await take()).toBeGreaterThanOrEqual(0);
         return count.failed >= before + 3;
       });
@@ -121,7 +121,7 @@ describe('while Redis can be read and not be written', () => {
     }
   });
 
-  it('since it became a replica, it is dialled again: its name may lead to its successor', async () => {
+  it('since it became a replica, the limiter reconnects: the name may point to its successor', async () => {
     const { redis, count, take } = await openLimiter();
     try {
       await server.ask('REPLICAOF', '127.0.0.1', '1');

@@ -2,10 +2,10 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { type RedisSettings, redisServers } from './redis-settings.ts';
 
 /**
- * GCRA for any number of requests in one script: all that is kept of a key is the instant until which its bucket is
- * spent, in microseconds of Redis's own clock, so that all gateways agree. Each bucket has three arguments (interval,
- * burst, cost) and gets one BucketState. A bucket that is spent for longer than it can be, since the clock went back (a
- * replica's, in a failover, may be behind), counts as empty: its key would be refused until the clock is where it was.
+ * GCRA for any number of requests in one script. Of a key Redis stores only the instant at which its bucket is full again, in microseconds. The
+ * instant uses Redis's clock, so all gateways agree. Each bucket has three arguments (interval, burst, cost) and gets one BucketState. If the clock
+ * goes back, for example in a failover to a replica with a slow clock, a stored instant may be too late. The script then treats the bucket as empty,
+ * or it would refuse the key until the clock catches up.
  */
 const takeScript = `
 local time = redis.call('TIME')
@@ -34,8 +34,8 @@ end
 return states`;
 
 /**
- * Counts one more under KEYS[1], which is forgotten ARGV[1] ms after the first, and in the hash KEYS[2] for the address ARGV[2], with the time
- * ARGV[3] and the greatest count; the hash is kept for an hour, with 5,000 addresses. Returns the count and the milliseconds until it is forgotten.
+ * Increments KEYS[1], which expires ARGV[1] ms after the first increment. In the hash KEYS[2], counts the address ARGV[2], with the time ARGV[3] and
+ * the highest count. The hash has at most 5,000 addresses and expires in an hour. Returns the count and the milliseconds until KEYS[1] expires.
  */
 const countInvalidScript = `
 local count = redis.call('INCR', KEYS[1])
@@ -50,7 +50,7 @@ end
 return { count, redis.call('PTTL', KEYS[1]) }`;
 
 /**
- * Holds one of at most ARGV[2] slots for ARGV[1] microseconds under the name ARGV[3], again where that has it; returns 0 where all are held.
+ * Holds one of at most ARGV[2] slots for ARGV[1] microseconds under the name ARGV[3], or renews its lease. Returns 0 if all slots are held.
  */
 const holdScript = `
 local time = redis.call('TIME')
@@ -63,31 +63,31 @@ redis.call('PEXPIRE', KEYS[1], math.ceil(tonumber(ARGV[1]) / 1000))
 return 1`;
 
 /**
- * Parts into which the buckets of a cluster are divided, each in one slot: a script's keys have to be. A tick sends at most
- * one script a part, so few of them; up to nine masters get a fair part each.
+ * Number of shards of a cluster's buckets. Each shard is one slot, because all keys of a script must share a slot. Each
+ * shard in use costs at least one script per tick, so there are few. Up to nine masters get a fair share each.
  */
 const clusterShards = 16;
 
-/** Commands and state that the gateway uses of Redis, of a cluster, or of the master that sentinels name. */
+/** The commands and state of Redis that the gateway uses, for all Redis modes. */
 export interface GatewayRedis {
-  /** `ready` while connected; of a cluster, while its map of slots is known. */
+  /** `ready` while connected; in a cluster, while its slot map is known. */
   readonly status: string;
-  /** Parts in which buckets are and that may be unavailable each for itself: 1 except in a cluster. */
+  /** Number of shards of the buckets, which may be unavailable separately. 1 except in a cluster. */
   readonly shards: number;
-  /** Longest wait for a reply from Redis, in milliseconds; then each gateway limits by itself. */
+  /** Longest wait for a reply from Redis, in milliseconds. After it, each gateway limits its share. */
   readonly timeoutMs: number;
-  /** Takes the number of buckets, their names, then interval, burst and cost of each. In a cluster all are of one shard. */
+  /** Takes the number of buckets, their names, then interval, burst and cost of each. In a cluster all belong to one shard. */
   takeRequests(count: number, ...bucketsAndArguments: string[]): Promise<number[]>;
-  /** Counts an invalid key of an address under a name and in a hash; returns the count and the milliseconds until it is forgotten. */
+  /** Counts an invalid key of an address under a name and in a hash. Returns the count and the milliseconds until it expires. */
   countInvalid(key: string, hash: string, windowMs: number, address: string, nowMs: number): Promise<[number, number]>;
   hgetall(key: string): Promise<Record<string, string>>;
-  /** Holds one of `most` slots for some time, or goes on holding it; returns 1, or 0 where all are held. */
+  /** Holds one of `most` slots for `leaseUs`, or renews it. Returns 1, or 0 if all slots are held. */
   holdSlot(key: string, leaseUs: number, most: number, holder: string): Promise<number>;
   zrem(key: string, member: string): Promise<number>;
   disconnect(): void;
 }
 
-/** Returns what begins the name of a shard's buckets in a cluster: digits a to f too spread better over few masters. */
+/** Returns the prefix of a shard's buckets in a cluster. Hexadecimal digits spread better over few masters than decimal ones. */
 export function shardTag(shard: number): string {
   return `{${shard.toString(16)}}:`;
 }
@@ -104,7 +104,7 @@ const connection = {
   connectTimeout: connectTimeoutMs,
   disconnectTimeout: 200,
   maxRetriesPerRequest: 0,
-  // A connection that is silent after a command is dialled again.
+  // Reconnect if the server is silent after a command.
   socketTimeout: 2_000,
   autoResendUnfulfilledCommands: false,
 } satisfies RedisOptions;
@@ -112,8 +112,8 @@ const connection = {
 const retryDelayMs = (times: number) => Math.min(50 * times, 500);
 
 /**
- * Connects without waiting. A command that cannot be sent now, or has no reply within REDIS_TIMEOUT_MS, fails and is not
- * sent again: a request never waits for Redis. The connection itself is retried forever; `report` gets its errors.
+ * Opens Redis without waiting for the connection. A command fails if it cannot be sent now, or has no reply within
+ * REDIS_TIMEOUT_MS. It is not retried, so no request waits longer. Reconnects forever; `report` gets the errors.
  */
 export function openRedis(settings: RedisSettings, report: (error: unknown) => void): GatewayRedis {
   const { REDIS_MODE, REDIS_TIMEOUT_MS } = settings;
@@ -132,18 +132,18 @@ function serverOptions({ REDIS_PREFIX }: RedisSettings) {
     keyPrefix: `${REDIS_PREFIX}:`,
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
-    // A master that became a replica while this connection stayed: a new one may lead to its successor.
+    // The master became a replica while this connection stayed open. A new connection may reach its successor.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   } satisfies RedisOptions;
 }
 
 function openSingle(settings: RedisSettings): Redis {
-  // The client knows TLS by the small letters.
+  // ioredis recognizes TLS only by a scheme in lower case.
   const url = settings.REDIS_URL.trim().replace(/^rediss?:/i, (scheme) => scheme.toLowerCase());
   return new Redis(url, serverOptions(settings));
 }
 
-/** Connects to the master that the sentinels name; they end the connections to one that is a replica from now on, and each new one asks them again. */
+/** Connects to the sentinels' master. A master that becomes a replica closes its connections; each new one asks the sentinels again. */
 function openBySentinels(settings: RedisSettings): Redis {
   const { hosts, username, password, database, isTls } = redisServers(settings.REDIS_URL, 26_379);
   const sentinelPassword = settings.REDIS_SENTINEL_PASSWORD ?? password;
@@ -167,16 +167,16 @@ function openCluster({ REDIS_URL, REDIS_PREFIX }: RedisSettings): Cluster {
     scripts,
     keyPrefix: `${REDIS_PREFIX}:`,
     enableOfflineQueue: false,
-    // A cluster of which a part is unavailable is used for the rest.
+    // Use the available part of a cluster if another part is unavailable.
     enableReadyCheck: false,
     clusterRetryStrategy: retryDelayMs,
-    // Names stay names: certificates have them, and addresses of restarted servers change.
+    // Keep host names: certificates contain them, and addresses of restarted servers change.
     dnsLookup: (host, done) => done(null, host),
     slotsRefreshTimeout: connectTimeoutMs,
-    // MOVED, ASK, TRYAGAIN and CLUSTERDOWN say that a command was not executed, so that it may be sent again.
+    // After MOVED, ASK, TRYAGAIN and CLUSTERDOWN a command was not executed, so it may be sent again.
     maxRedirections: 3,
     retryDelayOnTryAgain: 0,
-    // After a lost connection it may have been executed, and is not sent again.
+    // After a lost connection a command may have been executed, so it is not sent again.
     retryDelayOnFailover: 0,
     redisOptions: {
       ...connection,
@@ -185,7 +185,7 @@ function openCluster({ REDIS_URL, REDIS_PREFIX }: RedisSettings): Cluster {
       ...(isTls ? { tls: {} } : {}),
     },
   });
-  // A connection that is dialled by its first command would keep that command waiting, past its time. Errors are node errors.
+  // Connect each node in advance: a first command would wait for its connection beyond its timeout. Errors arrive as 'node error'.
   const dial = (node: Redis) => {
     if (node.status === 'wait') node.connect().catch(() => undefined);
   };

@@ -5,12 +5,12 @@ import type { LiveGateways } from './live-gateways.ts';
 import { rateLimited } from './rate-limiter.ts';
 import type { GatewayRedis } from './redis.ts';
 
-/** Streams that a key may have open. */
+/** Maximum open streams of a key. */
 const maxOfKey = 5;
-/** Lifetime of a slot that is not renewed: those of a gateway that died are free again after it. */
+/** Lease of a slot. The slots of a gateway that crashed are free after it expires. */
 const leaseMs = 15_000;
 const renewEveryMs = 5_000;
-/** Time after which one that was refused may find a slot. */
+/** `Retry-After` of a refused stream. */
 const retryMs = 5_000;
 
 /** A stream that counts for its key. */
@@ -19,7 +19,7 @@ export interface Slot {
   readonly id: string;
 }
 
-/** Counts the streams of each key, over all gateways by Redis; while Redis does not respond, each gateway grants its part of them. */
+/** Counts the streams of each key over all gateways in Redis. While Redis does not respond, each gateway grants its share. */
 export class StreamSlots {
   readonly #redis: GatewayRedis;
   readonly #gateways: Pick<LiveGateways, 'count'>;
@@ -32,12 +32,12 @@ export class StreamSlots {
     this.#timer = setInterval(() => this.#renew(), renewEveryMs);
   }
 
-  /** Takes a slot of a key, to be given back. Throws 429 with Retry-After where the key has none left. Waits no longer than REDIS_TIMEOUT_MS. */
+  /** Takes a slot of a key, which the caller must give back. Throws 429 with Retry-After if none is left. Waits at most REDIS_TIMEOUT_MS. */
   async take(keyId: string): Promise<Slot> {
     const slot = { keyId, id: randomUUID() };
     const own = this.#byKey.get(keyId) ?? new Set();
     if (own.size >= maxOfKey) throw tooManyStreams('key', maxOfKey);
-    // Counted from here on: others that ask meanwhile find it.
+    // Count the slot before waiting, so that concurrent calls see it.
     this.#byKey.set(keyId, own.add(slot));
     const isGranted = await this.#hold(slot, maxOfKey).catch(() => this.#isInOwnPart(slot, own));
     if (isGranted) return slot;
@@ -50,7 +50,7 @@ export class StreamSlots {
     const own = this.#byKey.get(slot.keyId);
     if (!own?.delete(slot)) return;
     if (own.size === 0) this.#byKey.delete(slot.keyId);
-    // Where Redis cannot be told, the slot ends by itself.
+    // If Redis does not respond, the lease expires.
     void this.#redis.zrem(nameOf(slot), slot.id).catch(() => undefined);
   }
 
@@ -59,8 +59,8 @@ export class StreamSlots {
   }
 
   /**
-   * Returns whether a slot is among this gateway's part of a key's. The oldest are: of many that ask at once all others are still there, and
-   * by their number each would be one too many.
+   * Returns whether a slot is in this gateway's share of a key's slots, which the oldest slots get. Comparing the
+   * number instead would refuse all of many concurrent requests, since each counts the others.
    */
   #isInOwnPart(slot: Slot, own: ReadonlySet<Slot>): boolean {
     const part = Math.max(1, Math.floor(maxOfKey / this.#gateways.count()));
@@ -72,7 +72,7 @@ export class StreamSlots {
     return (await withTimeout(this.#redis.timeoutMs, held)) === 1;
   }
 
-  /** Holds what is open, whatever Redis has forgotten meanwhile: for up to 5 s other gateways may then grant as many again. */
+  /** Renews all open slots, even if Redis lost them. After such a loss other gateways may grant the same number again for up to 5 s. */
   #renew(): void {
     for (const slots of this.#byKey.values()) {
       for (const slot of slots) void this.#hold(slot, Number.MAX_SAFE_INTEGER).catch(() => undefined);
@@ -84,10 +84,10 @@ function nameOf({ keyId }: Slot): string {
   return `streams:${keyId}`;
 }
 
-/** Returns the refusal of one stream more than a key or an account may have: 429 with Retry-After. */
+/** Returns the refusal of a stream beyond the limit of a key or an account: 429 with Retry-After. */
 export function tooManyStreams(whose: 'key' | 'account', most: number): ApiError {
   limitReached('streams');
   const message = (seconds: number) =>
-    `This ${whose} has ${most} streams, as many as it may; end one, or try again in ${seconds} s`;
+    `This ${whose} has ${most} streams, the maximum; close one, or try again in ${seconds} s`;
   return rateLimited(retryMs, message);
 }

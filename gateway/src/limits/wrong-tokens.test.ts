@@ -14,7 +14,7 @@ afterAll(async () => {
 const ask = (key: string | null, from: string) =>
   rawRequest(platform.adminUrl, 'GET', '/admin/accounts', { key, headers: { 'x-forwarded-for': from } });
 
-/** Returns the milliseconds until a wrong token is refused. */
+/** Returns the time in milliseconds until a wrong token is refused. */
 async function wrongMs(from: string, key: string | null = 'wrong'): Promise<number> {
   const began = performance.now();
   expect((await ask(key, from)).status).toBe(401);
@@ -22,19 +22,19 @@ async function wrongMs(from: string, key: string | null = 'wrong'): Promise<numb
 }
 
 describe('wrong admin tokens of an address', () => {
-  it('are refused later and later from the fifth on, up to two seconds', async () => {
+  it('are refused with increasing delays from the fifth on, up to two seconds', async () => {
     const from = '203.0.113.1';
     for (let count = 1; count < 5; count++) await wrongMs(from);
     const times: number[] = [];
     for (let count = 5; count < 14; count++) times.push(await wrongMs(from));
-    // A timer is early by no more than its rounding; a busy machine may delay it.
+    // A timer is early by at most its rounding. A busy machine may delay it.
     for (const [index, ms] of times.entries()) expect(ms).toBeGreaterThan(Math.min((index + 1) * 250, 2_000) - 5);
     expect(await wrongMs(from, null)).toBeGreaterThan(1_995);
   });
 
-  it('slow down neither the right token nor another address', async () => {
+  it('delay neither the right token nor another address', async () => {
     const from = '2001:db8::1';
-    // So many that each further one waits two seconds: time for the others, on a machine that stalls too.
+    // Enough that each further one waits two seconds, which leaves time for the others even if the machine stalls.
     await Promise.all(Array.from({ length: 12 }, () => wrongMs(from)));
     const order: string[] = [];
     const then = (name: string, response: Promise<unknown>) => response.then(() => order.push(name));
@@ -47,7 +47,7 @@ describe('wrong admin tokens of an address', () => {
     expect(order.slice(0, 2).sort()).toEqual(['other', 'right']);
   });
 
-  it('wait a hundred at once, and more are 429', async () => {
+  it('wait at most a hundred at once, and further ones are 429', async () => {
     const from = '203.0.113.3';
     for (let count = 0; count < 12; count++) await wrongMs(from);
     const lines = [
@@ -58,7 +58,7 @@ describe('wrong admin tokens of an address', () => {
     ];
     const clients = Array.from({ length: 150 }, () => new SlowClient(platform.adminUrl, lines.join('\r\n')));
     try {
-      // Connections are taken in their order: all are once a later one has its response. So their requests end at once.
+      // Connections are accepted in order, so all are accepted once a later one has its response. All requests then end at once.
       expect((await ask(platform.adminToken, from)).status).toBe(200);
       for (const client of clients) client.send('\r\n\r\n');
       await waitFor('every response', () => clients.every(({ status }) => status), 20_000);

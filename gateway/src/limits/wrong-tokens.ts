@@ -4,23 +4,23 @@ import { LRUCache, limitReached } from '@customer-platform/service-kit';
 import { networkOf } from '../http/request-head.ts';
 import { rateLimited } from './rate-limiter.ts';
 
-/** Wrong tokens within the window from which each refusal takes a step longer, up to the longest. */
+/** Wrong tokens within the window from which each refusal is delayed by another step, up to the maximum. */
 const patience = 5;
 const windowMs = 60_000;
 const stepMs = 250;
 const longestMs = 2_000;
 const maxAddresses = 10_000;
-/** Most refusals that wait at once; one more gets 429 without waiting. */
+/** Maximum refusals that wait at once. Further ones get 429 without waiting. */
 const maxWaiting = 100;
 
-/** Slows down guesses at a token of the control plane; its holder never waits. */
+/** Slows down guesses of a control plane token. A request with a valid token never waits. */
 export class WrongTokens {
   readonly #wrongAtMs = new LRUCache<string, number[]>({ max: maxAddresses });
   #waiting = 0;
 
   /**
-   * Calls `send` once the 401 to an address may be sent: at once, or up to 2 s later; never if the client has
-   * disconnected. A wrong token counts, a missing one does not. Throws 429 if too many wait.
+   * Calls `send` once the 401 to an address may be sent: at once, or up to 2 s later. Does not call it if the client
+   * disconnects. Counts wrong tokens but not missing ones. Throws 429 if too many refusals wait.
    */
   refuse(address: string, { code }: ApiError, response: ServerResponse, send: () => void): void {
     const sinceMs = performance.now() - windowMs;

@@ -53,7 +53,7 @@ describe('the key', () => {
     }
   });
 
-  it('is refused where it is mistyped, unknown or of the other kind', async () => {
+  it('is refused if it is mistyped, unknown or of the other mode', async () => {
     const last = account.key.at(-1) === 'x' ? 'y' : 'x';
     const mistyped = account.key.slice(0, -1) + last;
     for (const key of [mistyped, 'nonsense', account.key.replace('live', 'test'), `${account.key}x`]) {
@@ -63,7 +63,7 @@ describe('the key', () => {
     }
   });
 
-  it('is taken whatever the case of the scheme', async () => {
+  it('is accepted whatever the case of the scheme', async () => {
     const response = await account.request('GET', '/v1/me', {
       key: null,
       headers: { authorization: `bearer ${account.key}` },
@@ -128,7 +128,7 @@ describe('the path', () => {
     }
   });
 
-  it('needs a key before it is said that there is nothing', async () => {
+  it('needs a key, even if it is unknown', async () => {
     expectRefusal(await account.request('GET', '/v1/nothing', { key: null }), 401, 'key_required');
   });
 
@@ -150,7 +150,7 @@ describe('the path', () => {
     expectRefusal(await account.request('OPTIONS', '/v1/nothing'), 404, 'not_found');
   });
 
-  it('of every operation of a service that is not set up is 503, and never 404', async () => {
+  it('of every operation of a service without an address is 503, never 404', async () => {
     const unset = operations.filter(({ service: name }) => name !== 'calendar' && name !== 'gateway');
     expect(unset.length).toBeGreaterThan(10);
     for (const { method, path: template } of unset) {
@@ -160,7 +160,7 @@ describe('the path', () => {
     }
   });
 
-  it('of a hook needs no key, and is 404 where no messaging is set up', async () => {
+  it('of an inbound webhook needs no key, and is 404 without an address of messaging', async () => {
     expectRefusal(await account.request('POST', '/hooks/messages/token', { key: null, body: {} }), 404, 'not_found');
   });
 
@@ -171,7 +171,7 @@ describe('the path', () => {
 });
 
 describe('a module', () => {
-  it('that is not in the plan, or switched off, is 404 module_off for both keys', async () => {
+  it('that is not in the plan, or is off, is 404 module_off for both keys', async () => {
     await change(account.id, { plan: { modules: ['cdp'] } });
     for (const key of [account.key, account.testKey]) {
       expectRefusal(await account.request('GET', path, { key }), 404, 'module_off');
@@ -184,7 +184,7 @@ describe('a module', () => {
 });
 
 describe('GET /v1/me', () => {
-  it('shows what a live key is good for', async () => {
+  it('shows what a live key may do', async () => {
     const key = await platform.issueKey(account.id, { scopes: ['calendar:read', 'crm.deals:read'] });
     const { status, body } = await account.request('GET', '/v1/me', { key });
     expect(status).toBe(200);
@@ -206,7 +206,7 @@ describe('GET /v1/me', () => {
 });
 
 describe('X-Forwarded-For', () => {
-  it('counts from proxies that the operator named, and from nobody else', async () => {
+  it('counts only from proxies that the operator named', async () => {
     const key = await platform.issueKey(account.id, { allowed_addresses: ['203.0.113.0/24', '2001:db8::/32'] });
     const behindProxy = await startGateway({ ...platform.env('gateway'), TRUSTED_PROXIES: '127.0.0.0/8, 10.0.0.0/8' });
     const ask = (url: string, forwarded: string) =>

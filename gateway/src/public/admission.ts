@@ -23,7 +23,7 @@ export interface AdmissionParts {
   clock: () => Date;
 }
 
-/** Opens what the checks of a request need. `stop` ends it, after the jobs, and writes the last uses of keys. */
+/** Opens the dependencies of the checks. Call `stop` after the jobs: it closes them and saves the last uses of keys. */
 export function openAdmission(
   { config, sql, bus, log, clock, dependencies }: Foundation<GatewayConfig>,
   changes: ChangeFeed,
@@ -46,15 +46,15 @@ export function openAdmission(
       slots.stop();
       await uses
         .save(sql)
-        .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be written'));
+        .catch((error: unknown) => log.warn({ err: error }, 'the last uses of keys could not be saved'));
       redis.disconnect();
     },
   };
 }
 
 /**
- * Checks key, account, plan, address and rate, in this order; returns the key's record. Once the key is known every
- * response carries the rate's headers; a refusal before the rate takes nothing of it. `known` is called with the key once it is known, refused or not.
+ * Checks key, account, plan, address and rate, in this order; returns the key's record. Once the key is known every response has the rate limit
+ * headers. A refusal before the rate check uses no token. Calls `known` with the key once it is known, refused or not.
  */
 export async function admit(
   parts: AdmissionParts,
@@ -87,7 +87,7 @@ export interface Admitted {
   address: string;
 }
 
-/** Checks an admitted request again, but for its rate: returns its key's record as it is by now. Throws as `admit` and `authorise` do. */
+/** Checks an admitted request again, except for its rate; returns the current record of its key. Throws like `admit` and `authorize`. */
 export async function admitAgain(
   parts: AdmissionParts,
   request: IncomingMessage,
@@ -100,7 +100,7 @@ export async function admitAgain(
   if (current === record) return record;
   const refusal = refusalOf(current, address);
   if (refusal) throw refusal;
-  authorise(current, operation);
+  authorize(current, operation);
   return current;
 }
 
@@ -118,7 +118,7 @@ async function identify(parts: AdmissionParts, request: IncomingMessage, address
   throw await invalidKey(parts, address);
 }
 
-/** Counts an invalid key; returns its refusal, 429 where its address has sent too many. */
+/** Counts an invalid key; returns the error, which is 429 if its address has sent too many. */
 async function invalidKey({ invalidKeys }: AdmissionParts, address: string): Promise<ApiError> {
   const waitMs = await invalidKeys.count(address);
   if (waitMs === 0) return unusable();
@@ -132,7 +132,7 @@ function unusable(): ApiError {
   });
 }
 
-/** Returns the refusal of a key that is valid and may not be used: by its account, its plan, or the address. */
+/** Returns the refusal of a valid key because of its account, its plan or the address. */
 export function refusalOf(record: KeyRecord, address: string): ApiError | undefined {
   if (record.account.suspended) return new ApiError('account_suspended', 'This account is suspended');
   if (!record.planHasApi) {
@@ -147,7 +147,7 @@ export function refusalOf(record: KeyRecord, address: string): ApiError | undefi
   return undefined;
 }
 
-/** Returns the operation of a method at a route. Throws 404 without a route, and 405 with Allow. */
+/** Returns the operation of a method at a route. Throws 404 without a route, and 405 with Allow for another method. */
 export function operationAt(route: Route | undefined, method: string): RoutedOperation {
   if (!route) throw new ApiError('not_found', 'No operation exists at this path');
   const operation = route.byMethod.get(method === 'HEAD' ? 'GET' : method);
@@ -155,8 +155,8 @@ export function operationAt(route: Route | undefined, method: string): RoutedOpe
   throw methodRefusal(method, route.allow);
 }
 
-/** Checks what an operation requires: its module, then its scope. */
-export function authorise(record: KeyRecord, operation: RoutedOperation): void {
+/** Checks the requirements of an operation: its module, then its scope. */
+export function authorize(record: KeyRecord, operation: RoutedOperation): void {
   const { gate, scope } = operation;
   if (gate !== null && !record.modules.has(gate)) {
     const why = record.planModules.has(gate) ? 'is switched off for this account' : "is not in this account's plan";

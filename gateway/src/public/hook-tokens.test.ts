@@ -7,7 +7,7 @@ afterEach(() => {
   performance.now = realNow;
 });
 
-/** A service, which says whether it has a hook by `status`; 0: it does not respond. */
+/** A service whose response to probes is `status`; 0 means no response. */
 function serviceOf(status: number) {
   const service = {
     status,
@@ -19,7 +19,7 @@ function serviceOf(status: number) {
   return service;
 }
 
-it('knows a hook for a minute, and for another where the service does not say more by then', async () => {
+it('caches a token for a minute, and for another minute each time the service does not respond', async () => {
   const service = serviceOf(200);
   const tokens = new HookTokens(service as unknown as Upstream);
   expect(tokens.peek('/hooks/1')).toBeUndefined();

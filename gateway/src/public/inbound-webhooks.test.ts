@@ -6,7 +6,7 @@ import { SlowClient } from '../../test/slow-client.ts';
 const path = '/v1/messages/channels';
 let service: StandInService;
 let platform: Platform;
-let neighbour: TestAccount;
+let neighbor: TestAccount;
 let clients: SlowClient[];
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ afterEach(async () => {
 async function start(env: Record<string, string> = {}): Promise<void> {
   const common = { MESSAGING_URL: service.url, TRUSTED_PROXIES: '127.0.0.1', BODY_WINDOW_SECONDS: '600' };
   platform = await startPlatform({ services: [], env: { ...common, ...env, DRAIN_SECONDS: '0' } });
-  neighbour = await platform.account();
+  neighbor = await platform.account();
 }
 
 function open(text: string): SlowClient {
@@ -37,15 +37,15 @@ const hook = (token: string, from = '203.0.113.1', text: string | undefined = '{
     headers: { 'x-forwarded-for': from },
   });
 
-async function expectNeighbourServed(): Promise<void> {
+async function expectNeighborServed(): Promise<void> {
   const asked = Promise.all(
-    Array.from({ length: 20 }, () => rawRequest(platform.gatewayUrl, 'GET', path, { key: neighbour.key })),
+    Array.from({ length: 20 }, () => rawRequest(platform.gatewayUrl, 'GET', path, { key: neighbor.key })),
   );
   const responses = await waitFor('the responses', () => Promise.race([asked, undefined]), 20_000);
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
 }
 
-/** Has the service find these tokens alone, and respond to their POSTs as told. */
+/** Makes the service know only these tokens, and respond to their POSTs with these statuses. */
 function serve(tokens: Record<string, number>): void {
   const { respond } = service;
   service.respond = (seen, response) => {
@@ -56,7 +56,7 @@ function serve(tokens: Record<string, number>): void {
   };
 }
 
-/** Has the service take POSTs of hooks and never respond to them. */
+/** Makes the service accept POSTs of webhooks without a response. */
 function hang(): void {
   const { respond } = service;
   service.respond = (seen, response) => {
@@ -65,20 +65,20 @@ function hang(): void {
   };
 }
 
-describe('hooks that take long', () => {
-  it('take half of the sockets of hooks at most, and nothing of it, over very many connections of many addresses', async () => {
+describe('slow webhook requests', () => {
+  it('take at most half of the sockets for webhooks and no others, over many connections of many addresses', async () => {
     hang();
     await start();
     for (let count = 0; count < 600; count++) {
       const from = `X-Forwarded-For: 203.0.113.${count % 20}`;
       open(`POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\n${from}\r\nContent-Length: 2\r\n\r\n{}`);
     }
-    await waitFor('hooks at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 32);
-    await expectNeighbourServed();
+    await waitFor('requests at the service', () => service.seen.filter(({ method }) => method === 'POST').length >= 32);
+    await expectNeighborServed();
     expect(service.seen.filter(({ method }) => method === 'POST')).toHaveLength(32);
   });
 
-  it('are 429 beyond 64 of one address, whose network counts in IPv6, and no body of them takes a socket', async () => {
+  it('are 429 beyond 64 of one address (IPv6: its /64), and their incomplete bodies take no socket', async () => {
     await start();
     const post = (count: number) => {
       const from = `X-Forwarded-For: 2001:db8:0:1::${(count + 1).toString(16)}`;
@@ -92,12 +92,12 @@ describe('hooks that take long', () => {
     expect(refused).toHaveLength(136);
     expect(refused[0]!.all).toContain('\r\nRetry-After: 1\r\n');
     expect(refused[0]!.all).toContain('"code":"rate_limited"');
-    await expectNeighbourServed();
+    await expectNeighborServed();
     expect(service.seen.filter(({ method }) => method === 'POST')).toEqual([]);
     expect((await hook('token', '2001:db8:0:2::1')).status).toBe(200);
   });
 
-  it('leave places of their address to the hooks of other accounts, and give them back', async () => {
+  it('leave room at their address for webhooks of other accounts, and release it when they end', async () => {
     serve({ slow: 200, other: 200 });
     await start();
     const slow = Array.from({ length: 100 }, () =>
@@ -115,7 +115,7 @@ describe('hooks that take long', () => {
     await waitFor('a place', async () => (await hook('slow')).status === 200);
   });
 
-  it('are 408 where their body does not come', async () => {
+  it('are 408 if their body does not arrive', async () => {
     await start({ BODY_WINDOW_SECONDS: '0.1' });
     const client = open('POST /hooks/messages/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
     expect(await client.responseStatus()).toBe(408);
@@ -136,7 +136,7 @@ describe('a token', () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  it('that is known is asked for once, until the service does not find it', async () => {
+  it('that is known is checked once, until the service does not find it', async () => {
     const tokens: Record<string, number> = { known: 200 };
     serve(tokens);
     await start();
@@ -148,7 +148,7 @@ describe('a token', () => {
     expect(service.seen.slice(4).map(({ method }) => method)).toEqual(['POST', 'HEAD']);
   });
 
-  it('that is tried among many unknown ones is 429 after some, and the known ones go on', async () => {
+  it('is 429 after many unknown ones from its address, while known ones keep working', async () => {
     serve({ known: 200 });
     await start({ HOOK_REFUSALS_PER_SECOND: '1' });
     expect((await hook('known')).status).toBe(200);
@@ -164,7 +164,7 @@ describe('a token', () => {
     expect((await hook('guess', '203.0.113.2')).status).toBe(404);
   });
 
-  it('whose calls the service refuses is 429 for that address after some, and others are not', async () => {
+  it('whose requests the service refuses is 429 for their address after some, but not for other addresses', async () => {
     serve({ wrong: 401, right: 200 });
     await start({ HOOK_REFUSALS_PER_SECOND: '1' });
     let count = 0;
@@ -177,7 +177,7 @@ describe('a token', () => {
     expect((await hook('wrong', '203.0.113.2')).status).toBe(401);
   });
 
-  it('is 503 where the service cannot say whether there is one', async () => {
+  it('is 503 if the service cannot say whether it exists', async () => {
     service.respond = (_seen, response) => response.writeHead(500).end();
     await start();
     const response = await hook('any');
@@ -189,18 +189,18 @@ describe('a token', () => {
   });
 });
 
-describe('a link to unsubscribe', () => {
+describe('an unsubscribe link', () => {
   const link = (token: string, from = '203.0.113.1') =>
     rawRequest(platform.gatewayUrl, 'GET', `/u/${token}`, { key: null, headers: { 'x-forwarded-for': from } });
 
-  /** Has the service respond with its page to all, with 400 but for one token. */
+  /** Makes the service respond to every path with its page, with status 400 except for one token. */
   function servePages(): void {
     service.respond = (seen, response) => {
       response.writeHead(seen.url.startsWith('/u/known') ? 200 : 400, { 'content-type': 'text/html' }).end(seen.url);
     };
   }
 
-  it('needs no key, and has the page of the service for every token, also for one that is unknown', async () => {
+  it('needs no key, and shows the page of the service for every token, even an unknown one', async () => {
     servePages();
     await start();
     for (const [token, status] of [
@@ -219,7 +219,7 @@ describe('a link to unsubscribe', () => {
       expect((await rawRequest(platform.gatewayUrl, 'GET', path, { key: null })).status).toBe(404);
   });
 
-  it('that is guessed again and again is 429 for that address after some, and the good ones go on', async () => {
+  it('that is guessed repeatedly is 429 for that address after some guesses, while valid ones keep working', async () => {
     servePages();
     await start({ HOOK_REFUSALS_PER_SECOND: '1' });
     expect((await link('known')).status).toBe(200);
@@ -230,8 +230,8 @@ describe('a link to unsubscribe', () => {
   });
 });
 
-describe('the hooks of an account', () => {
-  it('share its part of the memory for bodies, however many it has, and other accounts have theirs', async () => {
+describe('the webhooks of an account', () => {
+  it('share its part of the body memory, however many it has, and other accounts keep theirs', async () => {
     const { respond } = service;
     service.respond = (seen, response) => {
       const owner = seen.url.includes('/theirs') ? 'theirs' : 'ours';
@@ -239,7 +239,7 @@ describe('the hooks of an account', () => {
       else respond(seen, response);
     };
     await start({ BODY_MEMORY_MIB: '8' });
-    // Of the 2 MiB for hooks an account has a quarter: two bodies of 400 KiB are more than that.
+    // An account gets a quarter of the 2 MiB for webhooks, which is less than two bodies of 400 KiB.
     const head = (token: string) =>
       `POST /hooks/messages/${token} HTTP/1.1\r\nHost: x\r\nContent-Length: 500000\r\n\r\n`;
     const all = ['one', 'another'].map((token) => open(head(token) + 'x'.repeat(409_600)));
@@ -249,8 +249,8 @@ describe('the hooks of an account', () => {
   });
 });
 
-describe('the calls of an address', () => {
-  it('have a rate; over it they are 429, and another address is not', async () => {
+describe('webhook requests of an address', () => {
+  it('have a rate limit: over it they are 429, and other addresses are not affected', async () => {
     await start({ HOOK_RATE_PER_ADDRESS: '1' });
     let count = 0;
     await waitFor('a refusal', async () => {

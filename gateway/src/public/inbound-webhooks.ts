@@ -14,12 +14,12 @@ const refused = meter.createCounter('gateway.hooks.refused', {
   description: 'Calls of hooks that the gateway refused, by reason.',
 });
 
-/** An incoming hook call. */
+/** A request to an inbound webhook. */
 interface HookRequest {
   request: IncomingMessage;
   response: ServerResponse;
   place: RequestPlace;
-  /** The path in the form in which it is forwarded, without its query. */
+  /** The path as forwarded, without its query. */
   path: string;
   address: string;
   requestId: string;
@@ -27,10 +27,10 @@ interface HookRequest {
 }
 
 /**
- * Admits hook calls, which have no key. Callers are known by their address alone, so each address has its own limits, which the accounts whose
- * hooks it calls share: a provider's address serves many, and any of them can have it call theirs. Unverified calls (an unknown token, a refused
- * signature) have tighter ones than those that the service accepts. Refusals count per address and hook: misusing or misconfiguring a hook closes
- * it to that address alone.
+ * Admits requests to inbound webhooks, which have no key. A caller is known only by its address, so limits apply per
+ * address. The accounts that an address calls share its limits, because a provider's address serves many accounts, and
+ * each can make it call. Unverified requests (unknown token, refused signature) have lower limits than accepted ones.
+ * Refusals count per address and webhook, so a misused or misconfigured webhook is blocked only for that address.
  */
 export class InboundWebhooks {
   readonly #upstream: Upstream;
@@ -40,10 +40,10 @@ export class InboundWebhooks {
   readonly #requests: LocalRate;
   readonly #unknown: LocalRate;
   readonly #refused: LocalRate;
-  /** Places of calls by address: one account, or calls whose hook is not known yet, get half of them at most. */
+  /** Requests in flight by address. One account, or all requests whose token is not checked yet, get at most half of them. */
   readonly #places = new Map<string, RequestShares>();
 
-  /** @param upstream the service that takes hooks */
+  /** @param upstream the service of the webhooks */
   constructor(upstream: Upstream, bodies: BodyIntake, config: GatewayConfig) {
     this.#upstream = upstream;
     this.#bodies = bodies;
@@ -56,8 +56,8 @@ export class InboundWebhooks {
   }
 
   /**
-   * Checks a call, buffers its body, and forwards it after `prepare`. Throws 404 for an unknown token before the body
-   * is read, and 408, 413, 429 and 503.
+   * Checks a request, buffers its body, and forwards it after `prepare`. Throws 404 for an unknown token before it
+   * reads the body. Throws 408, 413, 429 and 503.
    */
   async pass(call: HookRequest, prepare: () => void): Promise<void> {
     const { request, response, place, path, continues } = call;
@@ -65,10 +65,10 @@ export class InboundWebhooks {
     const placeOfAddress = this.#enter(from, response);
     const { owner } = await this.#check(call, from);
     placeOfAddress.moveTo(owner);
-    // Whoever calls an account's hooks takes nothing of what its own requests need.
+    // Requests to an account's webhooks do not use the share of the account's own requests.
     place.moveTo(`hooks of ${owner}`);
     limitBody(request, defaultBodyLimit);
-    // A customer may have many addresses and many hooks, one after another; a provider's address serves many customers.
+    // The owner is the account. A customer may use many addresses and webhooks, and a provider's address serves many customers.
     const terms = { kind: 'hook', owner, limit: defaultBodyLimit, continues } as const;
     const body = hasBody(request) ? await this.#bodies.take(request, response, terms) : undefined;
     response.once('finish', () => this.#learn(response.statusCode, path, from));
@@ -76,7 +76,7 @@ export class InboundWebhooks {
     this.#upstream.forward(request, response, owner, body);
   }
 
-  /** Counts a call of an address until its response closes; returns its place, which is nobody's yet. */
+  /** Counts a request of an address until its response closes. Returns its place, which has no owner yet. */
   #enter(from: string, response: ServerResponse): RequestPlace {
     const most = 2 * this.#config.HOOK_REQUESTS_PER_ADDRESS;
     const places = this.#places.get(from) ?? new RequestShares(most, () => tooMany('under_way', 1_000));
@@ -90,9 +90,9 @@ export class InboundWebhooks {
     return place;
   }
 
-  /** Returns the hook that is called. */
+  /** Returns the webhook token's entry. */
   async #check({ path, requestId }: HookRequest, from: string): Promise<KnownHook> {
-    // Only tokens that were never known are limited: a provider's address serves many accounts' hooks.
+    // Only tokens that were never known are limited, because a provider's address serves the webhooks of many accounts.
     let hook = this.#tokens.peek(path);
     if (hook === undefined) {
       const waitMs = this.#tokens.wasKnown(path) ? 0 : this.#unknown.waitMs(from);
@@ -104,7 +104,7 @@ export class InboundWebhooks {
     }
     if (!hook) {
       refused.add(1, { reason: 'not_found' });
-      // Whoever opens a link that is cut off gets a page, from the service.
+      // The service responds with a page to a truncated unsubscribe link.
       if (path.startsWith('/u/')) return { owner: 'unknown' };
       throw new ApiError('not_found', 'No hook exists at this URL');
     }
@@ -113,7 +113,7 @@ export class InboundWebhooks {
     return hook;
   }
 
-  /** Updates tokens and refusals by the status of the service's response. */
+  /** Updates tokens and refusals from the status of the service's response. */
   #learn(status: number, path: string, from: string): void {
     if (status === 404) this.#tokens.forget(path);
     if (status >= 400 && status < 500 && status !== 429) this.#refused.charge(`${from} ${path}`);

@@ -7,8 +7,8 @@ import type { KeyRecord } from '../keys/key-record.ts';
 const parseQuery = queryParser(undefined);
 
 /**
- * Responds to GET /v1/me: what the key is good for, with its scopes as they were given. Throws 400 for any query
- * parameter.
+ * Responds to GET /v1/me with the key's account, rights and limits. Shows the scopes as issued. Throws 400 for any
+ * query parameter.
  */
 export function sendMe(request: IncomingMessage, response: ServerResponse, record: KeyRecord): void {
   const query = request.url!.split('?', 2)[1];

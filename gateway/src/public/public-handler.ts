@@ -21,14 +21,14 @@ import type { RequestPlace, RequestShares } from '../limits/request-shares.ts';
 import type { AnnouncedOperations } from '../routes/announced-operations.ts';
 import type { openOwnOperations } from '../self-service/serve-own.ts';
 import type { TrafficCounter } from '../traffic/traffic-counter.ts';
-import { type AdmissionParts, type Admitted, admit, admitAgain, authorise, operationAt } from './admission.ts';
+import { type AdmissionParts, type Admitted, admit, admitAgain, authorize, operationAt } from './admission.ts';
 import type { InboundWebhooks } from './inbound-webhooks.ts';
 import { sendMe } from './me.ts';
 import type { StreamRoutes } from './stream-routes.ts';
 
-/** Lifetime of a signed context: the longest time that a request may take to arrive. */
+/** Lifetime of a signed context, which is the longest time that a request may take to arrive. */
 const contextLifetimeMs = 90_000;
-/** Paths of messaging that need no key but a token, of at most 200 characters: longer than any, so that the cache of tokens stays small. */
+/** Messaging paths that need a token instead of a key. The limit of 200 characters exceeds every real token and bounds the token cache. */
 const hookKinds = [
   { prefix: '/hooks/', route: '/hooks/messages/{token}', operation: 'hook', form: /^\/hooks\/messages\/[^/?]{1,200}$/ },
   { prefix: '/u/', route: '/u/{token}', operation: 'unsubscribe', form: /^\/u\/[^/?]{1,200}$/ },
@@ -43,16 +43,16 @@ export interface PublicParts extends AdmissionParts {
   bodies: BodyIntake;
   streams: Pick<StreamRoutes, 'pass'>;
   traffic: TrafficCounter;
-  /** Undefined where no messaging is set up. */
+  /** Undefined without an address of messaging. */
   hooks: InboundWebhooks | undefined;
   addressOf(request: IncomingMessage): string;
-  /** Serves health and documentation, which need no key; returns whether the path was one of theirs. */
+  /** Serve health and documentation without a key; return whether the path was one of theirs. */
   serveHealth(request: IncomingMessage, response: ServerResponse): boolean;
   serveDocs(request: IncomingMessage, response: ServerResponse): boolean;
   serveOwn: ReturnType<typeof openOwnOperations>['serve'];
 }
 
-/** Returns the handler of every public request. It never throws; each response carries its own Request-Id. */
+/** Returns the handler of every public request. It never throws. Each response has its own Request-Id. */
 export function publicHandler(parts: PublicParts): RequestHandler {
   const log = requestLog(parts.log)?.request;
   const { traffic } = parts;
@@ -61,13 +61,13 @@ export function publicHandler(parts: PublicParts): RequestHandler {
     response.setHeader('Request-Id', requestId);
     const call: PublicCall = { requestId, continues };
     const path = pathOf(request);
-    // Probes come every few seconds, and say nothing.
+    // Health checks arrive every few seconds and are not worth a log line.
     if (path === '/healthz' || path === '/readyz') void serve(parts, request, response, call);
     else observeRequest(request, response, call, { log, traffic, serve: () => serve(parts, request, response, call) });
   };
 }
 
-/** Serves one request; notes in `call` what it finds out. */
+/** Serves one request, and records in `call` what it learns. */
 async function serve(
   parts: PublicParts,
   request: IncomingMessage,
@@ -100,11 +100,11 @@ async function serve(
       return;
     }
     const operation = operationAt(route, request.method!);
-    authorise(record, operation);
+    authorize(record, operation);
     const admitted = { record, operation, address };
     if (operation.key === getMe.key) sendMe(request, response, record);
     else if (operation.service === 'gateway') {
-      const whole = await takeWhole(parts, request, response, { ...admitted, continues });
+      const whole = await receiveBody(parts, request, response, { ...admitted, continues });
       request.url = path!.target;
       await parts.serveOwn(request, response, { ...whole, operation, requestId });
     } else {
@@ -123,23 +123,23 @@ async function serve(
         await parts.streams.pass({ request, response, ...admitted, upstream, prepare: () => prepare(record) });
         return;
       }
-      const whole = await takeWhole(parts, request, response, { ...admitted, continues });
+      const whole = await receiveBody(parts, request, response, { ...admitted, continues });
       prepare(whole.record);
       upstream.forward(request, response, record.ownerId, whole.body);
     }
   } catch (error) {
     if (error instanceof ClientGone) return;
-    // The body that the client holds back will not arrive: the connection cannot be reused.
+    // The body that the client holds back will not arrive, so the connection cannot be reused.
     if (continues && !response.headersSent) response.setHeader('Connection', 'close');
     refuse(response, error, parts.log);
   }
 }
 
 /**
- * Takes the body of an admitted request. If it did not come with the head, its key is checked again once it is whole: a client may take minutes for it,
- * and decide what it says when the key has been revoked.
+ * Receives the body of an admitted request. If the body arrives after the head, its key is checked again when the body
+ * is complete. A client may take minutes to send a body, and its key may be revoked meanwhile.
  */
-async function takeWhole(
+async function receiveBody(
   parts: PublicParts,
   request: IncomingMessage,
   response: ServerResponse,
@@ -157,7 +157,7 @@ async function takeWhole(
 
 const bodyLimitOf = ({ bodyLimit }: RoutedOperation): number => bodyLimit ?? defaultBodyLimit;
 
-/** Forwards a hook call: providers and recipients have no key, and the service verifies what they send. */
+/** Forwards a webhook request. Providers and recipients have no key; the service verifies their requests. */
 async function forwardHook(
   parts: PublicParts,
   request: IncomingMessage,

@@ -15,7 +15,7 @@ beforeEach(async () => {
   service = await startStandIn();
   taken = 0;
   const slots = { take: async () => `slot-${++taken}`, giveBack: () => undefined } as unknown as StreamSlots;
-  // The key is looked at a quarter of a second after its stream was opened: that is still going on when a test ends.
+  // The key is checked 250 ms after its stream opens. The check never ends, so it is still running when a test ends.
   const { promise: isLookedAt } = Promise.withResolvers<null>();
   routes = new StreamRoutes({
     slots,
@@ -30,7 +30,7 @@ afterEach(async () => {
   await service.stop();
 });
 
-/** Sends a request for a stream to a server of ours, and returns both of its ends, and the end of that. */
+/** Sends a stream request to a local server. Returns the call, and functions that disconnect the client and stop the server. */
 async function request(): Promise<{ call: StreamCall; leave(): Promise<void>; stop(): void }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -56,7 +56,7 @@ async function request(): Promise<{ call: StreamCall; leave(): Promise<void>; st
 }
 
 describe('a stream', () => {
-  it('whose reader has left while its key was looked up is not opened, and not kept', async () => {
+  it('whose reader disconnected during the key look-up is neither opened nor kept', async () => {
     const { call, leave, stop } = await request();
     await leave();
     await expect(routes.pass(call)).rejects.toThrow(ClientGone);
@@ -64,7 +64,7 @@ describe('a stream', () => {
     stop();
   });
 
-  it('is refused with 429 where its account has a hundred, and the same account’s next one is not once one has ended', async () => {
+  it('is refused with 429 if its account has a hundred, and accepted once one of them has ended', async () => {
     service.respond = (_seen, response) =>
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     const open = await Promise.all(Array.from({ length: 100 }, request));
@@ -78,7 +78,7 @@ describe('a stream', () => {
     for (const each of [...open, { stop }]) each.stop();
   });
 
-  it('that its service refuses with a page of a balancer is 503', async () => {
+  it('that a load balancer refuses with a page is 503', async () => {
     service.respond = (_seen, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>502</h1>');
     const { call, stop } = await request();
     await expect(routes.pass(call)).rejects.toMatchObject({ code: 'service_unavailable', status: 503 });

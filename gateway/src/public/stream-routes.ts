@@ -2,33 +2,33 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, type RoutedOperation } from '@customer-platform/contracts/core';
 import { ClientGone, type Listener, type Logger, limitReached, retrySoon } from '@customer-platform/service-kit';
 import type { ChangeFeed } from '../changes/change-feed.ts';
-import { passOn, type Upstream } from '../forward/forward.ts';
+import { pipeResponse, type Upstream } from '../forward/forward.ts';
 import { bearerToken } from '../http/request-head.ts';
 import { streamBegan } from '../http/request-log.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import { hashOfKey } from '../keys/key-format.ts';
 import type { KeyRecord } from '../keys/key-record.ts';
 import { type StreamSlots, tooManyStreams } from '../limits/stream-slots.ts';
-import { authorise, refusalOf } from './admission.ts';
+import { authorize, refusalOf } from './admission.ts';
 
-/** Interval at which keys are checked that expire, or that may have changed. */
+/** Interval of the checks of keys that have expired or may have changed. */
 const checkEveryMs = 250;
 /**
- * Time for which a reader may take nothing while more waits for it. The service cuts it off too, but a connection that is not read says
- * nothing of that here.
+ * Time for which a reader may read nothing while data waits. The service disconnects such a reader too, but the gateway
+ * does not see that on a connection that is not being read.
  */
 const stallMs = 10_000;
 /**
- * Streams that an account, with its sandbox, may have at one gateway: of one that is hardly read the connection itself holds megabytes, of which
- * nothing is known here.
+ * Maximum streams of an account, including its sandbox, at one gateway. The kernel buffers megabytes for a slow reader,
+ * which this process cannot measure.
  */
 const maxOfOwner = 100;
-/** Keys that are read at once. */
+/** Maximum keys read at once. */
 const maxReads = 16;
-/** Time for which streams go on while nobody knows what became of their keys, as known keys do. */
+/** Time for which streams continue while their keys cannot be checked. Known keys work for the same time. */
 const outageMs = 60_000;
 
-/** A request for a stream that was admitted. */
+/** An admitted request for a stream. */
 export interface StreamCall {
   request: IncomingMessage;
   response: ServerResponse;
@@ -36,24 +36,24 @@ export interface StreamCall {
   operation: RoutedOperation;
   address: string;
   upstream: Upstream;
-  /** Makes the request what is sent to the service. */
+  /** Prepares the request for the service. */
   prepare(): void;
 }
 
-/** A stream that a key has open. */
+/** An open stream of a key. */
 interface OpenStream extends Pick<StreamCall, 'response' | 'operation' | 'address'> {
-  /** Hash of the key, by which it is found. */
+  /** Hash under which the key is found. */
   readonly hash: string;
   expiresAtMs: number;
   /** The key may have changed since it was read. */
-  isDoubtful: boolean;
-  /** Time since which the reader has taken nothing although something waits; undefined where it takes all. */
+  needsCheck: boolean;
+  /** Time since which the reader has read nothing although data waits. Undefined while it reads. */
   stalledSinceMs?: number | undefined;
-  /** What was sent ends with a whole event. */
+  /** The data sent so far ends with a complete event. */
   isWhole: boolean;
-  /** Response of the service; undefined until it has begun. */
+  /** Response of the service. Undefined until it begins. */
   received?: IncomingMessage;
-  /** Ends the request to the service. */
+  /** Aborts the request to the service. */
   readonly leaving: AbortController;
 }
 
@@ -67,8 +67,8 @@ interface StreamParts {
 }
 
 /**
- * Passes streams on: as many as their keys may have, for as long as they may. None outlives its key: one that is revoked, expired or suspended ends
- * them within a second.
+ * Passes streams on, within the limits of their keys. No stream outlives its key: a revoked, expired or suspended key
+ * ends its streams within a second.
  */
 export class StreamRoutes implements Pick<Listener, 'close'> {
   readonly #parts: StreamParts;
@@ -81,10 +81,10 @@ export class StreamRoutes implements Pick<Listener, 'close'> {
     this.#parts = parts;
   }
 
-  /** Returns once the stream has begun, or its refusal was sent. Throws what it is refused with here, and ClientGone. */
+  /** Resolves once the stream has begun or the service's refusal was sent. Throws the gateway's own refusals, and ClientGone. */
   async pass(call: StreamCall): Promise<void> {
     const { request, response, record, upstream, prepare } = call;
-    // It can have left while its key was looked up: nothing would take it out of what is open.
+    // The client may have disconnected during the key look-up. A later 'close' event would then never remove the stream.
     if (response.closed) throw new ClientGone();
     const stream = this.#add(call);
     const { signal } = stream.leaving;
@@ -102,34 +102,34 @@ export class StreamRoutes implements Pick<Listener, 'close'> {
     if (request.method !== 'HEAD' && received.headers['content-type']?.startsWith('text/event-stream')) {
       response.flushHeaders();
       response.emit(streamBegan);
-      received.on('data', notesWholeEvents(stream));
+      received.on('data', trackWholeEvents(stream));
     }
-    passOn(received, response);
+    pipeResponse(received, response);
   }
 
-  /** Drops what is known of these accounts' keys, which have changed, and checks by them which of their streams may go on. */
+  /** Drops the cached keys of these accounts, and checks which of their streams may continue. */
   forgetKeys(accountIds: ReadonlySet<string> | 'all'): void {
     this.#parts.keys.forget(accountIds);
     for (const [ownerId, streams] of this.#byOwner) {
-      if (accountIds === 'all' || accountIds.has(ownerId)) for (const stream of streams) stream.isDoubtful = true;
+      if (accountIds === 'all' || accountIds.has(ownerId)) for (const stream of streams) stream.needsCheck = true;
     }
     void this.#check();
   }
 
-  /** Ends all streams, whose readers connect again. */
+  /** Ends all streams. Their readers reconnect. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const stream of this.#all()) end(stream);
   }
 
-  /** Adds a stream until its response has closed. Throws 429 with Retry-After where its account has as many as it may. */
+  /** Adds a stream until its response closes. Throws 429 with Retry-After if its account has the maximum. */
   #add({ request, response, operation, address, record: { ownerId, expiresAtMs } }: StreamCall): OpenStream {
     const streams = this.#byOwner.get(ownerId) ?? new Set();
     if (streams.size >= maxOfOwner) throw tooManyStreams('account', maxOfOwner);
     const hash = hashOfKey(bearerToken(request)!);
     const leaving = new AbortController();
-    // Doubtful from here on: its key may have changed since it was read.
-    const state = { isDoubtful: true, isWhole: true, leaving };
+    // The key may have changed since it was read, so it is checked again.
+    const state = { needsCheck: true, isWhole: true, leaving };
     const stream: OpenStream = { response, operation, address, hash, expiresAtMs, ...state };
     this.#byOwner.set(ownerId, streams.add(stream));
     this.#timer ??= setInterval(() => void this.#check(), checkEveryMs);
@@ -158,8 +158,8 @@ export class StreamRoutes implements Pick<Listener, 'close'> {
     if (this.#isChecking) return;
     this.#isChecking = true;
     try {
-      const doubtful = this.#all().filter(({ isDoubtful }) => isDoubtful);
-      const waiting = [...Map.groupBy(doubtful, ({ hash }) => hash)];
+      const unchecked = this.#all().filter(({ needsCheck }) => needsCheck);
+      const waiting = [...Map.groupBy(unchecked, ({ hash }) => hash)];
       while (waiting.length > 0) {
         await Promise.all(waiting.splice(0, maxReads).map(([hash, streams]) => this.#checkKey(hash, streams)));
       }
@@ -187,24 +187,24 @@ export class StreamRoutes implements Pick<Listener, 'close'> {
   }
 
   async #checkKey(hash: string, streams: readonly OpenStream[]): Promise<void> {
-    // What changes from here on makes it doubtful again.
-    for (const stream of streams) stream.isDoubtful = false;
+    // A change from now on marks the stream again.
+    for (const stream of streams) stream.needsCheck = false;
     try {
       const record = this.#parts.keys.peek(hash) ?? (await this.#parts.keys.find(hash));
-      for (const stream of streams) if (!mayGoOn(stream, record)) end(stream);
+      for (const stream of streams) if (!mayContinue(stream, record)) end(stream);
     } catch (error) {
-      for (const stream of streams) stream.isDoubtful = true;
+      for (const stream of streams) stream.needsCheck = true;
       if (!(error instanceof ApiError))
         this.#parts.log.error({ err: error }, 'the key of a stream could not be checked');
     }
   }
 }
 
-/** Returns whether a stream's key may still read it; notes when it expires. */
-function mayGoOn(stream: OpenStream, record: KeyRecord | null): boolean {
+/** Returns whether a stream's key may still read it, and updates its expiry. */
+function mayContinue(stream: OpenStream, record: KeyRecord | null): boolean {
   if (!record || refusalOf(record, stream.address)) return false;
   try {
-    authorise(record, stream.operation);
+    authorize(record, stream.operation);
   } catch (error) {
     if (error instanceof ApiError) return false;
     throw error;
@@ -213,7 +213,7 @@ function mayGoOn(stream: OpenStream, record: KeyRecord | null): boolean {
   return true;
 }
 
-/** Ends a stream. Of an event that is half sent the rest is not: readers drop what no empty line ends, and get it again. */
+/** Ends a stream. Does not send the rest of a partly sent event: readers drop an event without an empty line, and receive it again. */
 function end({ response, received, leaving, isWhole }: OpenStream): void {
   received?.unpipe(response);
   leaving.abort(new ClientGone());
@@ -222,8 +222,8 @@ function end({ response, received, leaving, isWhole }: OpenStream): void {
   else response.destroy();
 }
 
-/** Returns a listener of chunks that notes after each whether what has come so far ends with an empty line. */
-function notesWholeEvents(stream: OpenStream): (chunk: Buffer) => void {
+/** Returns a listener for chunks that records whether the data so far ends with an empty line. */
+function trackWholeEvents(stream: OpenStream): (chunk: Buffer) => void {
   let last = 0;
   return (chunk) => {
     const before = chunk.length > 1 ? chunk[chunk.length - 2] : last;

@@ -46,22 +46,19 @@ async function seenBy(account: TestAccount, all: readonly EventReader[]): Promis
   await waitFor('the event in all streams', () => all.every(({ events }, index) => events.length > counts[index]!));
 }
 
-it.each(["'", '"', '<a>'])(
-  'a stream whose query has %s, as it is sent, is asked for as it was signed',
-  async (types) => {
-    const { key } = await platform.account();
-    const { hostname, port } = new URL(platform.gatewayUrl);
-    const head = [`GET /v1/events/stream?types=${types} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`];
-    const { status, body } = await sendRaw(
-      `http://${hostname}:${port}`,
-      [...head, 'Connection: close', '', ''].join('\r\n'),
-    );
-    expect([status, body]).toEqual([400, expect.stringContaining('"field":"types"')]);
-  },
-);
+it.each(["'", '"', '<a>'])('a stream whose query contains %s is requested exactly as it was signed', async (types) => {
+  const { key } = await platform.account();
+  const { hostname, port } = new URL(platform.gatewayUrl);
+  const head = [`GET /v1/events/stream?types=${types} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`];
+  const { status, body } = await sendRaw(
+    `http://${hostname}:${port}`,
+    [...head, 'Connection: close', '', ''].join('\r\n'),
+  );
+  expect([status, body]).toEqual([400, expect.stringContaining('"field":"types"')]);
+});
 
 describe('the streams of a key', () => {
-  it('are at most five: one more is refused with Retry-After until one ends, and other keys have their own', async () => {
+  it('are at most five: another is refused with Retry-After until one ends, and other keys have their own', async () => {
     const account = await platform.account();
     const four = await openMany(account.key, 4);
     const more = await openMany(account.key, 4);
@@ -79,7 +76,7 @@ describe('the streams of a key', () => {
     await seenBy(account, four.slice(1));
   });
 
-  it('count at all gateways together', async () => {
+  it('are counted across all gateways', async () => {
     const account = await platform.account();
     const another = await startAnother();
     try {
@@ -91,7 +88,7 @@ describe('the streams of a key', () => {
     }
   });
 
-  it('are a part of five at a gateway without Redis, also where they are opened at once', async () => {
+  it('are a share of five at a gateway without Redis, even if they are opened at once', async () => {
     const account = await platform.account();
     const env = { ...platform.env('gateway'), GATEWAY_PORT: '0', ADMIN_PORT: '0', REDIS_URL: 'redis://127.0.0.1:1' };
     const another = await startGateway(env);
@@ -116,7 +113,7 @@ describe('a stream ends', () => {
       'belongs to an account that is suspended',
       (account) => platform.admin('PATCH', `/admin/accounts/${account.id}`, { status: 'suspended' }),
     ],
-  ])('with its key, when that %s, and others go on', async (_why, change) => {
+  ])('when its key %s, and others continue', async (_why, change) => {
     const [account, other] = [await platform.account(), await platform.account()];
     const [mine, others] = [await openMany(account.key, 2), await openMany(other.key, 1)];
     await seenBy(account, mine);
@@ -127,7 +124,7 @@ describe('a stream ends', () => {
     expect((await open(account.key)).status).toBeGreaterThanOrEqual(401);
   });
 
-  it('with its key, when that expires', async () => {
+  it('when its key expires', async () => {
     const account = await platform.account();
     const expiresAt = new Date(platform.clock.now().getTime() + 3_600_000).toISOString();
     const [short, long] = [await platform.issueKey(account.id, { expires_at: expiresAt }), account.key];
@@ -138,7 +135,7 @@ describe('a stream ends', () => {
     await seenBy(account, [lasting]);
   });
 
-  it('when its gateway stops, and says when to connect again', async () => {
+  it('when its gateway stops, with the time to reconnect', async () => {
     const account = await platform.account();
     const another = await startAnother();
     const reader = await open(account.key, another.url);

@@ -1,7 +1,7 @@
 import type { RoutedOperation, ServiceName } from '@customer-platform/contracts/core';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** The operations that a service announced last. */
+/** The latest announcement of a service's operations. */
 export interface AnnouncedPart {
   service: ServiceName;
   version: number[];
@@ -9,11 +9,11 @@ export interface AnnouncedPart {
   /** Digest of its contracts. */
   contract: string;
   operations: RoutedOperation[];
-  /** Its part of the OpenAPI document, compressed; null where its contracts are this gateway's, or it could not be asked. */
+  /** Its part of the OpenAPI document, compressed. Null if its contracts equal this gateway's, or if it did not respond. */
   document: Buffer | null;
 }
 
-/** Returns what services announced after `since`, and how long ago in ms. */
+/** Returns the announcements of services after `since`, with their age in ms. */
 export async function selectAnnounced(
   sql: Sql,
   since: Date,
@@ -25,7 +25,7 @@ export async function selectAnnounced(
   return rows.map(({ heardAt, ...part }) => ({ ...part, ageMs: Math.max(0, now.getTime() - heardAt.getTime()) }));
 }
 
-/** Keeps what a service announced, unless another gateway has kept what a newer process of it did within the last minute. */
+/** Stores an announcement. Skips it if another gateway stored one of a newer process within the last minute. */
 export async function keepAnnounced(sql: Sql, part: AnnouncedPart, now: Date): Promise<void> {
   const { service, version, startedAt, contract, operations, document } = part;
   await sql`

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { startGateway } from '../main.ts';
 
-/** An operation that no contract of this gateway has. */
+/** An operation that is in no contract of this gateway. */
 const getDealScore = operationsOf('crm', 'crm')('getDealScore', {
   method: 'GET',
   path: '/v1/crm/deals/{deal_id}/score',
@@ -29,7 +29,7 @@ const getDealScore = operationsOf('crm', 'crm')('getDealScore', {
   response: z.object({ deal_id: z.guid(), score: z.int() }),
   errors: [],
 });
-/** The operation that it replaces, which will end. */
+/** The operation that it replaces, which is deprecated. */
 const getDealGrade = operationsOf('crm', 'crm')('getDealGrade', {
   method: 'GET',
   path: '/v1/crm/deals/{deal_id}/grade',
@@ -51,7 +51,7 @@ const path = '/v1/crm/deals/00000000-0000-4000-8000-000000000001/score';
 
 let platform: Platform;
 let account: TestAccount;
-/** The directory of a crm of the next release. */
+/** The directory of the next release of crm. */
 let directory: string;
 const running: Running[] = [];
 const buses: Bus[] = [];
@@ -73,7 +73,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Starts a crm of the next release, which has one operation more than any contract says. */
+/** Starts the next release of crm, which has operations that are in no contract. */
 async function startNextCrm(env: Record<string, string> = {}): Promise<Running> {
   const migrations = pathToFileURL(`${join(directory, 'migrations')}/`);
   const definition = { name: 'crm' as const, config: baseConfig, migrations, operations: newOperations, requests: {} };
@@ -88,7 +88,7 @@ async function startOtherGateway(env: Record<string, string>) {
   return gateway;
 }
 
-/** A process of a service as the bus sees it, which announces what a test says. */
+/** A process of a service on the bus, which announces the given operations. */
 async function announcer(service: string) {
   const { NATS_URL, BUS_PREFIX } = platform.env('gateway') as Record<string, string>;
   const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service, log: createLogger('crm', 'silent') });
@@ -116,7 +116,7 @@ const listMessages = {
 const operation = (at: string, key: string, more: object = {}) => ({ ...listMessages, key, path: at, ...more });
 
 describe('a service of the next release', () => {
-  it('is reached at its new operation through a gateway that does not know it, and is 503 when it is gone, also after a restart of the gateway', async () => {
+  it('serves its new operation through a gateway that does not know it, and is 503 when it is gone, even after the gateway restarts', async () => {
     const next = await startNextCrm();
     const gateway = await startOtherGateway({ CRM_URL: next.url });
     const response = await waitFor('the gateway to know', async () => {
@@ -137,7 +137,7 @@ describe('a service of the next release', () => {
     expect(await get(restarted.url, path)).toMatchObject({ status: 503 });
   }, 60_000);
 
-  it('marks each response of an operation that will end, with the path of its successor', async () => {
+  it('marks each response of a deprecated operation with the path of its successor', async () => {
     const next = await startNextCrm();
     const gateway = await startOtherGateway({ CRM_URL: next.url });
     const marksAt = async (at: string) => {
@@ -149,7 +149,7 @@ describe('a service of the next release', () => {
     await waitFor('the gateway to know', async () => (await marksAt(grade)).status === 200);
     const link = `<${path}>; rel="successor-version"`;
     expect(await marksAt(grade)).toEqual({ status: 200, marks: [...days, link] });
-    // Refusals too, and what a path has is never more than a path.
+    // Refusals are marked too, and a path cannot inject anything into the header.
     expect(await marksAt(`${grade}?x=1`)).toEqual({ status: 400, marks: [...days, link] });
     expect(await marksAt('/v1/crm/deals/a%3E%0D%0Ab/grade')).toEqual({
       status: 404,
@@ -159,7 +159,7 @@ describe('a service of the next release', () => {
     await next.stop();
   }, 60_000);
 
-  it('has the older processes of its roll announce in vain', async () => {
+  it('makes the gateway refuse announcements of older processes during a rollout', async () => {
     const shown = async () => {
       const { body } = await platform.admin('GET', '/admin/services');
       return body.data.find(({ service }: { service: string }) => service === 'crm').refused;
@@ -171,7 +171,7 @@ describe('a service of the next release', () => {
     ]);
     const agents = await announcer('agents');
     agents.announce({ version: '1.1.0', operations: [operation('/v1/agents/new', 'newOne')] });
-    // Until then the path is that of an agent.
+    // Before the announcement this path belongs to agents' own operation.
     await waitFor('the new one', async () => (await get(platform.gatewayUrl, '/v1/agents/newest')).status === 404);
     expect((await get(platform.gatewayUrl, '/v1/agents/new')).status).toBe(503);
     agents.announce({ version: '1.0.9', operations: [operation('/v1/agents/old', 'oldOne')] });
@@ -182,10 +182,10 @@ describe('a service of the next release', () => {
   }, 60_000);
 });
 
-describe('what a service announces', () => {
+describe('an announcement', () => {
   const statusOf = async (at: string) => (await get(platform.gatewayUrl, at)).status;
 
-  it('is refused route by route, and shown with the process', async () => {
+  it('is refused route by route, and the refusals are shown with the process', async () => {
     const { announce } = await announcer('crm');
     announce({
       version: '2.0.0',
@@ -225,15 +225,15 @@ describe('what a service announces', () => {
       'object /v1/crm/method',
       'undefined undefined',
     ]);
-    expect(refused[0]!.reason).toBe('crm may serve /v1/crm alone');
-    expect(refused[6]!.reason).toBe('one is at this path already');
+    expect(refused[0]!.reason).toBe('path must be within /v1/crm');
+    expect(refused[6]!.reason).toBe('path is already used by one');
     expect((await get(platform.gatewayUrl, `/v1/crm/deals/${account.id}`)).body.error.message).toBe(
       'No operation exists at this path',
     );
     expect(await statusOf('/v1/messages')).toBe(503);
   }, 60_000);
 
-  it('that is no announcement changes nothing', async () => {
+  it('that is malformed changes nothing', async () => {
     const { bus, announce } = await announcer('catalogue');
     for (const payload of ['', 'null', '{', '[]', '{"operations":1}', JSON.stringify({ version: '1' })]) {
       bus.tell(announcementTopic, payload);
@@ -245,7 +245,7 @@ describe('what a service announces', () => {
     expect(await statusOf('/v1/catalogue/products')).toBe(404);
   }, 60_000);
 
-  it('is described in the OpenAPI document by the service itself, as far as it is routed', async () => {
+  it('is described in the OpenAPI document by the service itself, limited to routed operations', async () => {
     const { bus, announce } = await announcer('messaging');
     const at = (key: string) => ({ get: { operationId: key, responses: {} } });
     const part = {

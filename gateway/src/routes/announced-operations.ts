@@ -24,17 +24,17 @@ import { type AnnouncedPart, keepAnnounced, selectAnnounced } from './announced-
 import { checkOperations, firstIssueOf, type RefusedRoute } from './check-operations.ts';
 import { type Route, RouteTable } from './route-table.ts';
 
-/** Time after which a process that has not announced itself again counts as ended. */
+/** Time after which a process that has not repeated its announcement counts as ended. */
 const aliveMs = 60_000;
-/** Time for which the operations of a service that is gone are known. */
+/** Time for which the operations of a service that is gone stay known. */
 const knownMs = 24 * 3_600_000;
-/** Time after which it is written again that a service is there. */
+/** Interval at which an announcement is stored again. */
 const keepEveryMs = 600_000;
-/** Time in which a service describes its part of the API. */
+/** Timeout for a service to describe its part of the API. */
 const describeMs = 65_000;
-/** Largest part of the API's document, in bytes, before compression. */
+/** Maximum size of a service's part of the API document in bytes, uncompressed. */
 const maxDocumentBytes = 4 * 1_048_576;
-/** Processes whose refused routes are remembered. */
+/** Maximum processes whose refused routes are remembered. */
 const maxProcesses = 1_000;
 
 interface Part extends AnnouncedPart {
@@ -46,9 +46,9 @@ interface Part extends AnnouncedPart {
 const unzip = promisify(gunzip);
 
 /**
- * The operations that the gateway routes by: what each service announced, and what the gateway's own contracts say of those that did not
- * in the last 24 hours. Of two processes of a service that announce different operations the one with the higher version is believed; of
- * one version, the one that started later.
+ * The operations that the gateway routes: the announced ones of each service. A service without an announcement in the
+ * last 24 hours has those in the gateway's own contracts. If two processes of a service announce different operations,
+ * the higher version wins. With equal versions, the process that started later wins.
  */
 export class AnnouncedOperations {
   /** Grows with each change. */
@@ -68,12 +68,12 @@ export class AnnouncedOperations {
     this.#clock = clock;
   }
 
-  /** Begins with what was announced before, if that can be read, and has every service announce itself. */
+  /** Loads stored announcements, if they can be read, and asks every service to announce itself. */
   async start(): Promise<void> {
     const now = this.#clock();
     const since = new Date(now.getTime() - knownMs);
     const known = await selectAnnounced(this.#sql, since, now).catch((error: unknown) => {
-      this.#log.warn({ err: error }, 'what services announced before cannot be read; they are asked');
+      this.#log.warn({ err: error }, 'stored announcements could not be read; asking the services again');
       return [];
     });
     for (const { ageMs, ...part } of known) {
@@ -89,7 +89,7 @@ export class AnnouncedOperations {
     ask(this.#bus);
   }
 
-  /** Returns the route of a path's segments, undefined if there is none. */
+  /** Returns the route of a path's segments, or undefined. */
   find(segments: readonly string[]): Route | undefined {
     return this.#table.find(segments);
   }
@@ -99,14 +99,14 @@ export class AnnouncedOperations {
     return this.#parts.get(service)?.operations ?? ownOperations.filter((each) => each.service === service);
   }
 
-  /** Returns a service's own part of the OpenAPI document as JSON; undefined where the gateway's contracts have it. */
+  /** Returns a service's own part of the OpenAPI document as JSON. Undefined if the gateway's contracts describe it. */
   async documentOf(service: ServiceName): Promise<string | undefined> {
     const { document, contract } = this.#parts.get(service) ?? {};
     if (contract === contractDigest()) return undefined;
     return document ? (await unzip(document, { maxOutputLength: maxDocumentBytes })).toString() : undefined;
   }
 
-  /** Returns what a process announced in vain. */
+  /** Returns the refused routes of a process. */
   refusedOf(service: string, instance: string): readonly RefusedRoute[] {
     return this.#refused.get(`${service} ${instance}`) ?? [];
   }
@@ -125,7 +125,7 @@ export class AnnouncedOperations {
     const isSame = current !== undefined && isSamePart(current, part);
     const nowMs = performance.now();
     if (!isSame && current && current.heardAtMs > nowMs - aliveMs && comparePlace(part, current) < 0) {
-      const reason = `version ${announcement.version} of ${startedAt} is below ${current.version.join('.')} of ${current.startedAt.toISOString()}, which announces other operations`;
+      const reason = `version ${announcement.version} started at ${startedAt} is below ${current.version.join('.')} started at ${current.startedAt.toISOString()}, which announces other operations`;
       this.#refuse(service, instance, [{ route: null, reason }]);
       return;
     }
@@ -136,7 +136,7 @@ export class AnnouncedOperations {
     if (!isSame) {
       this.#parts.set(service, next);
       const count = operations.length;
-      this.#log.info({ service, version: announcement.version, operations: count }, 'operations of a service');
+      this.#log.info({ service, version: announcement.version, operations: count }, 'service announced operations');
     }
     if (next.keptAtMs < nowMs - keepEveryMs) this.#keep(next);
     if (contract !== contractDigest() && !next.document) this.#describe(next);
@@ -144,7 +144,7 @@ export class AnnouncedOperations {
     if (!isSame || isForgotten) this.#change();
   }
 
-  /** Notes what a process announced in vain; says it once. */
+  /** Remembers the refused routes of a process, and logs each change once. */
   #refuse(service: ServiceName, instance: string, refused: RefusedRoute[]): void {
     const name = `${service} ${instance}`;
     const before = this.#refused.get(name) ?? [];
@@ -155,7 +155,7 @@ export class AnnouncedOperations {
     }
   }
 
-  /** Forgets services that have been gone for a day; returns whether there were any. */
+  /** Drops services that have been gone for a day; returns whether any was dropped. */
   #forget(nowMs: number): boolean {
     const gone = this.#parts.values().filter(({ heardAtMs }) => heardAtMs < nowMs - knownMs);
     return [...gone].map(({ service }) => this.#parts.delete(service)).length > 0;
@@ -169,13 +169,13 @@ export class AnnouncedOperations {
   #keep(part: Part): void {
     part.keptAtMs = performance.now();
     keepAnnounced(this.#sql, part, this.#clock()).catch((error: unknown) => {
-      // Whether it is written is of use to a gateway that starts while the service is gone: it is tried again with a later announcement.
+      // Only a gateway that starts while the service is gone needs the stored copy, so the next announcement retries this.
       part.keptAtMs = Number.NEGATIVE_INFINITY;
-      if (!isUnavailable(error)) this.#log.error({ err: error, service: part.service }, 'an announcement was not kept');
+      if (!isUnavailable(error)) this.#log.error({ err: error, service: part.service }, 'announcement was not stored');
     });
   }
 
-  /** Asks a service with other contracts for its part of the document, unless that is under way. */
+  /** Asks a service with other contracts for its part of the document, unless a request is in progress. */
   #describe(part: Part): void {
     const describe = async () => {
       const { document } = await this.#bus.ask(describeApi(part.service), noAccount, {}, describeMs);
@@ -193,25 +193,25 @@ export class AnnouncedOperations {
   }
 }
 
-/** Has every process announce itself. */
+/** Asks every process to announce itself. */
 function ask(bus: Bus): void {
-  // Each replies at once; what counts is that it announces itself, which it does again and again: a connection that ends now loses nothing.
+  // The replies do not matter, only the announcements. Processes repeat those, so a lost connection loses nothing.
   bus.askAll(announceOperations, {}, { isComplete: () => true, timeoutMs: 1_000 }).catch(() => undefined);
 }
 
-/** Returns an announcement, or what is wrong with it. */
+/** Returns an announcement, or a description of what is wrong with it. */
 function readAnnouncement(payload: string): Announcement | string {
   let json: unknown;
   try {
     json = JSON.parse(payload);
   } catch {
-    return 'the announcement is no JSON';
+    return 'the announcement must be JSON';
   }
   const { success, data, error } = Announcement.safeParse(json);
   return success ? data : firstIssueOf(error, 'announcement');
 }
 
-/** Returns the process that a malformed announcement names; an empty text where it names none. */
+/** Returns the process named by a malformed announcement, or an empty string. */
 function instanceIn(payload: string): string {
   return /"instance":"([\w-]{1,100})"/.exec(payload.slice(0, 1_000))?.[1] ?? '';
 }
@@ -221,7 +221,7 @@ function isSamePart(one: AnnouncedPart, other: AnnouncedPart): boolean {
   return facts(one) === facts(other);
 }
 
-/** Orders announcements of a service by version, then by the start of the process. */
+/** Orders announcements of a service by version, then by start time. */
 function comparePlace(one: AnnouncedPart, other: AnnouncedPart): number {
   for (const [index, number] of one.version.entries()) {
     if (number !== other.version[index]) return number - other.version[index]!;

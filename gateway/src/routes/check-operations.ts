@@ -6,14 +6,14 @@ import {
 } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 
-/** A route that a service announced in vain, or all of them. */
+/** A refused route of an announcement, or a refused announcement. */
 export interface RefusedRoute {
-  /** Such as `GET /v1/crm/deals`; null where the whole announcement is refused. */
+  /** Such as `GET /v1/crm/deals`. Null if the whole announcement is refused. */
   route: string | null;
   reason: string;
 }
 
-/** Checks announced operations one by one: returns those that can be routed by, and the others with what is wrong with each. */
+/** Checks each announced operation. Returns the valid ones, and the others with the reason for each. */
 export function checkOperations(service: ServiceName, announced: readonly unknown[]) {
   const operations = new Map<string, RoutedOperation>();
   const keys = new Set<string>();
@@ -29,9 +29,9 @@ export function checkOperations(service: ServiceName, announced: readonly unknow
     const other = operations.get(place);
     const prefixes: readonly string[] = servicePrefixes[service];
     if (!prefixes.some((prefix) => data.path === prefix || data.path.startsWith(`${prefix}/`))) {
-      refused.push({ route, reason: `${service} may serve ${prefixes.join(' and ')} alone` });
-    } else if (other) refused.push({ route, reason: `${other.key} is at this path already` });
-    else if (keys.has(data.key)) refused.push({ route, reason: `there is another operation ${data.key}` });
+      refused.push({ route, reason: `path must be within ${prefixes.join(' or ')}` });
+    } else if (other) refused.push({ route, reason: `path is already used by ${other.key}` });
+    else if (keys.has(data.key)) refused.push({ route, reason: `key ${data.key} is already used` });
     else {
       keys.add(data.key);
       operations.set(place, { service, ...data } as RoutedOperation);
@@ -40,12 +40,12 @@ export function checkOperations(service: ServiceName, announced: readonly unknow
   return { operations: [...operations.values()], refused };
 }
 
-/** Returns the first thing that is wrong with an announced value, which `whole` names where no field does. */
+/** Returns the first problem of an announced value. `whole` names the value if the problem has no field. */
 export function firstIssueOf({ issues: [issue] }: z.ZodError, whole: string): string {
   return `${issue!.path.join('.') || whole}: ${issue!.message}`;
 }
 
-/** Names a route for operators, whatever was announced. */
+/** Names a route for operators, even if it is malformed. */
 function routeOf(announced: unknown): string {
   const { method, path } = (announced ?? {}) as { method?: unknown; path?: unknown };
   const shown = (value: unknown) => (typeof value === 'string' ? value.slice(0, 200) : typeof value);

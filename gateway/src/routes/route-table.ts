@@ -1,9 +1,9 @@
 import type { RoutedOperation } from '@customer-platform/contracts/core';
 
-/** Operations of a path, by method; GET's is HEAD's too. */
+/** Operations of a path by method. HEAD uses GET's. */
 export interface Route {
   byMethod: Map<string, RoutedOperation>;
-  /** The value of `Allow`: HEAD wherever there is GET, OPTIONS always. */
+  /** The value of `Allow`, with HEAD if GET exists, and always with OPTIONS. */
   allow: string;
 }
 
@@ -13,7 +13,7 @@ interface Node {
   route: Route | undefined;
 }
 
-/** The paths of all operations as a tree of segments; a fixed segment goes before a parameter. */
+/** The paths of all operations as a tree of segments. A fixed segment takes precedence over a parameter. */
 export class RouteTable {
   readonly #root = emptyNode();
 
@@ -21,7 +21,7 @@ export class RouteTable {
     for (const operation of operations) this.#add(operation);
   }
 
-  /** Returns the route of a path's segments, undefined if there is none. */
+  /** Returns the route of a path's segments, or undefined. */
   find(segments: readonly string[]): Route | undefined {
     return find(this.#root, segments, 0);
   }

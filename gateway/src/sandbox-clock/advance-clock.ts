@@ -3,7 +3,7 @@ import { dayMs, formatInstant } from '@customer-platform/service-kit';
 import { insertAdvance, selectClock } from './clock.sql.ts';
 import { implement, toClock } from './get-clock.ts';
 
-/** Has a sandbox's clock advance, beginning after the commit. */
+/** Starts to advance a sandbox's clock. The advance begins after the commit. */
 export const advanceClock = implement(advanceSandboxClock, {
   async handle({ account, body, tx, fail, resources }) {
     const { advance_to: target } = body;
@@ -24,7 +24,7 @@ export const advanceClock = implement(advanceSandboxClock, {
       fail('invalid_state', `The clock is advancing to ${shown}; try again once its status is ready`);
     }
     if (!(await insertAdvance(tx, account.id, target, real)))
-      fail('invalid_state', 'The clock is advancing already; try again once it is ready');
+      fail('invalid_state', 'The clock is already advancing; try again once its status is ready');
     return toClock(account, { ...clock, target }, real);
   },
   committed: ({ queue }) => queue.wake(),

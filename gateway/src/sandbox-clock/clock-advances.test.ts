@@ -11,7 +11,7 @@ beforeAll(async () => {
   const platform = await startPlatform({ services: ['webhooks'] });
   const accounts = await Promise.all(Array.from({ length: 25 }, () => platform.account()));
   sandboxes = accounts.map(({ sandboxId }) => sandboxId);
-  // The tables, without the gateway that moves clocks in them.
+  // Only the tables are needed, so stop the gateway, which would move clocks too.
   const { DATABASE_DIRECT_URL, DATABASE_URL } = platform.env('gateway');
   await platform.stop({ keepsDatabase: true });
   sql = openDatabase(DATABASE_DIRECT_URL ?? DATABASE_URL!, { pool: 4, service: 'gateway', statementMs: 60_000 });
@@ -24,7 +24,7 @@ afterAll(() => sql?.end());
 const advance = (id: string) =>
   sql`insert into clock_advances (account_id, target) values (${id}, now() + interval '1 year')`;
 
-/** Moves clocks as a gateway does whose services reply to `look`, while `work` is under way; returns the errors that operators see. */
+/** Moves clocks during `work`, like a gateway whose services reply with `look`. Returns the errors that operators would see. */
 async function during(look: AdvanceParts['services']['look'], work: () => Promise<unknown>): Promise<unknown[]> {
   const log = createLogger('test', 'silent');
   const clocks = new Clocks();
@@ -46,7 +46,7 @@ async function during(look: AdvanceParts['services']['look'], work: () => Promis
   return errors;
 }
 
-it('clocks that something holds, however many, leave their places to one that nothing holds', async () => {
+it('held clocks, however many, do not delay a clock that nothing holds', async () => {
   const [free, ...held] = sandboxes as [string, ...string[]];
   const looks = new Map<string, number>();
   const look = async (accountId: string): Promise<ClockLook[]> => {
@@ -60,13 +60,13 @@ it('clocks that something holds, however many, leave their places to one that no
       return rows.length === 0;
     }),
   );
-  // Each look costs all services something: they are looked at for about a second, not as long as one that moves.
+  // Each look costs every service something, so a held clock is looked at for only about a second.
   expect(Math.max(...held.map((id) => looks.get(id) ?? 0))).toBeLessThan(60);
   expect(await sql`select from clock_advances`).toHaveLength(held.length);
   expect(errors).toEqual([]);
 });
 
-it('clocks that advance by a year at once, however many, are moved eight at a time, and all arrive', async () => {
+it('of many clocks that advance by a year, eight are moved at a time, and all arrive', async () => {
   const now = new Map<string, number>();
   let most = 0;
   const look = async (accountId: string): Promise<ClockLook[]> => {
@@ -85,14 +85,14 @@ it('clocks that advance by a year at once, however many, are moved eight at a ti
   expect(moved!.count).toBe(sandboxes.length);
 });
 
-it('a clock that waits for a service is tried again, and operators see why', async () => {
+it('a clock that waits for a service is retried, and operators see the reason', async () => {
   let looks = 0;
   const look = async (): Promise<ClockLook[]> => {
     looks++;
     throw new Error('calendar does not respond');
   };
   await advance(sandboxes[0]!);
-  const errors = await during(look, () => waitFor('two tries', () => looks >= 2));
+  const errors = await during(look, () => waitFor('two attempts', () => looks >= 2));
   expect(errors).toContainEqual(new Error('calendar does not respond'));
   const [row] = await sql`select last_error from clock_advances`;
   expect(row!.last_error).toContain('calendar does not respond');

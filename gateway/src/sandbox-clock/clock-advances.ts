@@ -4,26 +4,26 @@ import { backoffMs, type Clocks, type Database, type DueWork } from '@customer-p
 import { type Advance, advances, claimAdvances, type StretchEnd, selectClock, settleAdvances } from './clock.sql.ts';
 import type { clockedServices } from './clocked-services.ts';
 
-/** Clocks that one gateway moves at once. */
+/** Maximum clocks that one gateway moves at once. */
 const most = 8;
-/** Time for which one clock is moved without a break, in milliseconds: then the next that waits comes. */
+/** Maximum time for which one clock is moved without a break, in milliseconds. Then a waiting clock gets its turn. */
 const stretchMs = 5_000;
 /**
- * Time in which what was set off at a moment has to be done. A clock that is held for longer, as by an endpoint that hangs, lets others come;
- * one that was held before lets them come sooner.
+ * Time in which the work started at a moment must end. A clock held for longer, for example by a hanging endpoint,
+ * makes way for others. One that was held before makes way sooner.
  */
 const patienceMs = { first: 1_000, again: 200 };
-/** Rest of a clock that is held: each look at it costs all services something. */
+/** Pause of a held clock, because each look at it costs every service something. */
 const heldRest = { firstMs: 100, longestMs: 5_000 };
 /**
- * Looks in a row at which all is quiet and nothing has happened since the one before: what one service asks of another after that was looked
- * at is seen at the second.
+ * Consecutive quiet looks without new events that end a moment. The second look sees work that one service requested
+ * from another after the first look at that other service.
  */
 const quietLooks = 2;
-/** Pause between looks while something is under way: at first, and at most. */
+/** Pause between looks while work is in progress: the first, and the maximum. */
 const lookPauseMs = { first: 5, most: 50 };
 
-/** Parts of the gateway that move clocks. */
+/** The parts of the gateway needed to move clocks. */
 export interface AdvanceParts {
   sql: Database;
   clocks: Clocks;
@@ -31,8 +31,8 @@ export interface AdvanceParts {
 }
 
 /**
- * Declares the queue that moves the clocks of sandbox accounts: from one due moment to the next, and on only when all is done that was set off
- * there. When the process dies another gateway looks again at what is due and goes on.
+ * Declares the queue that moves sandbox clocks. A clock moves from one due moment to the next, and continues when all
+ * work started there has ended. If the process dies, another gateway reads what is due and continues.
  */
 export function clockAdvances(parts: AdvanceParts): DueWork<Advance, StretchEnd> {
   const { sql, clocks } = parts;
@@ -50,7 +50,7 @@ export function clockAdvances(parts: AdvanceParts): DueWork<Advance, StretchEnd>
   };
 }
 
-/** Moves a clock until it is there, something holds it, or its time is over. Throws where a service is unavailable. */
+/** Moves a clock until it arrives, is held, or its time is over. Throws if a service is unavailable. */
 async function moveForAWhile(
   { sql, clocks, services }: AdvanceParts,
   { account_id: accountId, attempts, target }: Advance,
@@ -63,7 +63,7 @@ async function moveForAWhile(
     await services.move(accountId, aheadMs);
   };
   let { aheadMs } = await selectClock(sql, accountId);
-  // Where the gateway before this one died in between: every process goes by what was written.
+  // A previous gateway may have died between the two steps. Makes every process use the stored clock.
   if (aheadMs > 0) await moveTo(aheadMs);
   let moment: Moment | undefined;
   while (performance.now() < untilMs) {
@@ -76,7 +76,7 @@ async function moveForAWhile(
     const nextMs = Math.min(dueMs, target.getTime());
     const nowMs = clocks.nowOf(accountId).getTime();
     if (nextMs <= nowMs && dueMs > target.getTime()) return null;
-    // One that is due by this clock is due by that of a service in a moment.
+    // Work due by this clock becomes due by a service's clock a moment later.
     if (nextMs <= nowMs) await sleep(lookPauseMs.first, undefined, { signal });
     aheadMs = Math.max(aheadMs, nextMs - clocks.real().getTime());
     await moveTo(aheadMs);
@@ -84,16 +84,16 @@ async function moveForAWhile(
   return moment ? 0 : backoffMs(heldRest, attempts);
 }
 
-/** A moment that is over: the last looks at all services, and their marks, which are the same while there are no further events. */
+/** A completed moment: the last looks at all services, and their marks. Marks stay the same until there are further events. */
 interface Moment {
   looks: ClockLook[];
   marks: string;
 }
 
 /**
- * Waits until nothing of the account is under way; returns undefined where that takes too long. Where there were events since the moment
- * `before`, consumers must have passed the position that the stream had after the last of them: one position, and not each time the
- * newest, since others' events come all the time.
+ * Waits until no work of the account is in progress; returns undefined if that takes too long. If there were events
+ * since the moment `before`, consumers must have passed the stream position after the last of them. That position is
+ * fixed, since waiting for the newest would never end while other accounts publish events.
  */
 async function endOfMoment(
   services: AdvanceParts['services'],
@@ -116,7 +116,7 @@ async function endOfMoment(
     if (quiet === quietLooks) return { looks, marks };
     const areOut = looks.every(({ waitsFor }) => !waitsFor.includes('outbox'));
     if (!isPassed) position = areOut ? { value: await services.position(), marks } : undefined;
-    // Never where it has become quiet: however slow looks are, it goes on then.
+    // A quiet account never times out here, however slow the looks are.
     if (isVain && performance.now() >= patientUntilMs) return undefined;
     if (isQuiet) continue;
     await sleep(pauseMs, undefined, { signal });

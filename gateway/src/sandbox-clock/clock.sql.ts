@@ -1,6 +1,6 @@
 import { type Claim, claimed, type DueTable, type Ended, type Sql } from '@customer-platform/service-kit';
 
-/** The clock of a sandbox account: how far it is ahead of the real time, and where it is advancing to, if it is. */
+/** The clock of a sandbox account: how far it is ahead of real time, and its target while it advances. */
 export interface ClockState {
   aheadMs: number;
   target: Date | null;
@@ -14,7 +14,7 @@ export async function selectClock(sql: Sql, accountId: string): Promise<ClockSta
   return row!;
 }
 
-/** Advances of clocks by when they go on: a row from the request until all that was due on the way is done. */
+/** Clock advances by the time at which they continue. A row exists from the request until all work due on the way has ended. */
 export const advances: DueTable = {
   name: 'clock_advances',
   key: { account_id: 'uuid' },
@@ -27,15 +27,15 @@ export const advances: DueTable = {
 export interface Advance {
   account_id: string;
   target: Date;
-  /** Stretches since something last happened, this one included. */
+  /** Consecutive stretches without progress, including this one. */
   attempts: number;
   trace: null;
 }
 
-/** How a clock goes on that was moved for a while: after a rest in milliseconds, 0 where something happened; null where it is there. */
+/** The pause after a stretch in milliseconds: 0 after progress, null once the clock has arrived. */
 export type StretchEnd = number | null;
 
-/** Begins to advance a clock; returns whether it was not advancing already. */
+/** Begins to advance a clock. Returns false if the clock is already advancing. */
 export async function insertAdvance(tx: Sql, accountId: string, target: Date, dueAt: Date): Promise<boolean> {
   const inserted = await tx`
     insert into clock_advances (account_id, target, due_at) values (${accountId}, ${target}, ${dueAt}) on conflict do nothing`;
@@ -49,7 +49,7 @@ export async function claimAdvances(sql: Sql, { due, leasedUntil }: Claim): Prom
     returning c.account_id, c.target, c.attempts, null as trace`;
 }
 
-/** Removes advances that are there, and has the others go on after their rest, behind those that wait. */
+/** Deletes advances that have arrived. Schedules the others after their pause, behind waiting ones. */
 export async function settleAdvances(sql: Sql, ended: readonly Ended<Advance, StretchEnd>[], now: Date): Promise<void> {
   const [accounts, rests] = [ended.map(({ row }) => row.account_id), ended.map(({ result }) => result)];
   await sql`

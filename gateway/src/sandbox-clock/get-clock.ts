@@ -11,14 +11,14 @@ export interface ClockResources {
 
 export const implement = implementer<ClockResources>();
 
-/** Returns how far a sandbox's clock is. */
+/** Returns the state of a sandbox's clock. */
 export const getClock = implement(getSandboxClock, {
   async handle({ account, tx, resources }) {
     return toClock(account, await selectClock(tx, account.id), resources.clocks.real());
   },
 });
 
-/** Shows a clock at an instant of the real time. */
+/** Returns a clock as the API shows it at an instant of real time. */
 export function toClock({ timezone }: AccountContext, { aheadMs, target }: ClockState, real: Date): SandboxClock {
   return {
     now: formatInstant(new Date(real.getTime() + aheadMs), timezone),

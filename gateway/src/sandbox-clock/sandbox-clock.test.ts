@@ -37,7 +37,7 @@ async function publishContact(bus: Bus, sequence: number): Promise<void> {
 }
 
 describe("a sandbox's clock", () => {
-  it('is the real time, in the zone of the account, until it is advanced, and runs on from there', async () => {
+  it('is real time, in the zone of the account, until it is advanced, and continues from there', async () => {
     const account = await platform.account();
     const { get, advance } = ofKey(account);
     const before = await get();
@@ -57,13 +57,13 @@ describe("a sandbox's clock", () => {
     expect(Date.parse(later.body.now)).toBeGreaterThan(Date.parse(now));
   });
 
-  it('has its path in an escaped spelling too', async () => {
+  it('is also served at an escaped spelling of its path', async () => {
     const account = await platform.account();
     const { status } = await account.request('GET', '/v1/sandbox/cl%6fck', { key: account.testKey });
     expect(status).toBe(200);
   });
 
-  it('is what everything of the account goes by, and nothing of its live account', async () => {
+  it('determines all times of its account, and none of the live account', async () => {
     const account = await platform.account();
     const target = inDays(100);
     await ofKey(account).advance(target);
@@ -75,7 +75,7 @@ describe("a sandbox's clock", () => {
     expect(Date.parse(live.created_at)).toBeLessThan(Date.now() + dayMs);
   });
 
-  it('is none of a live key: 404', async () => {
+  it('is 404 for a live key', async () => {
     const account = await platform.account();
     const { get, advance } = ofKey(account);
     for (const response of [await get(account.key), await advance(inDays(1), { key: account.key })]) {
@@ -83,7 +83,7 @@ describe("a sandbox's clock", () => {
     }
   });
 
-  it('may be read by any test key, and advanced by one with every scope alone: 403', async () => {
+  it('may be read by any test key, but advanced only by one with every scope: else 403', async () => {
     const account = await platform.account();
     const key = await platform.issueKey(account.id, { mode: 'test', scopes: ['calendar:read'] });
     expect((await ofKey(account).get(key)).status).toBe(200);
@@ -91,7 +91,7 @@ describe("a sandbox's clock", () => {
     expect([response.status, response.body.error.code]).toEqual([403, 'scope_missing']);
   });
 
-  it('goes forward, and at most 366 days at once: else 400 names advance_to and says why', async () => {
+  it('only moves forward, at most 366 days at once: else 400 names advance_to and the reason', async () => {
     const { advance } = ofKey(await platform.account());
     for (const wrong of [inDays(-1), inDays(0, Date.now() - 1), inDays(366.01), 'tomorrow', undefined, 5]) {
       const response = await advance(wrong);
@@ -100,7 +100,7 @@ describe("a sandbox's clock", () => {
     expect((await advance(inDays(365.99))).status).toBe(202);
   });
 
-  it('takes no other target while it is advancing: 409; of two at once one begins', async () => {
+  it('accepts no other target while it is advancing: 409; of two at once only one begins', async () => {
     const account = await platform.account();
     const { advance } = ofKey(account);
     const responses = await Promise.all([advance(inDays(10)), advance(inDays(20))]);
@@ -110,7 +110,7 @@ describe("a sandbox's clock", () => {
     await ready(account);
   });
 
-  it('is advanced once by a repeated Idempotency-Key, however long ago by its own time', async () => {
+  it('is advanced once by a repeated Idempotency-Key, however long ago it was by its own time', async () => {
     const account = await platform.account();
     const { advance } = ofKey(account);
     const headers = { 'idempotency-key': randomUUID() };
@@ -124,14 +124,14 @@ describe("a sandbox's clock", () => {
     expect(Date.parse(now) - Date.parse(at.now)).toBeLessThan(dayMs);
   });
 
-  it('advances while events of others come without a break', async () => {
+  it('advances while other accounts publish events without a break', async () => {
     const account = await platform.account();
     const { NATS_URL, BUS_PREFIX } = platform.env('calendar');
     const log = createLogger('test', 'silent');
     const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'cdp', log });
     try {
       await ofKey(account).advance(inDays(3));
-      // Consumers are never done with all that there is.
+      // Consumers never reach the end of the stream.
       let status = 'advancing';
       for (let sequence = 1; status === 'advancing' && sequence <= 3_000; sequence++) {
         await publishContact(bus, sequence);
@@ -143,14 +143,14 @@ describe("a sandbox's clock", () => {
     }
   }, 60_000);
 
-  it('waits for a service that does not respond, and goes on once it does', async () => {
+  it('waits for a service that does not respond, and continues once it does', async () => {
     const account = await platform.account();
     const sql = platform.database('calendar');
     await sql`alter table sandbox_clocks rename to sandbox_clocks_gone`;
     try {
       await ofKey(account).advance(inDays(3));
       await waitFor(
-        'a move in vain',
+        'a failed move',
         async () => {
           const [row] = await platform.database(
             'gateway' as never,

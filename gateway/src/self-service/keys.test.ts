@@ -44,7 +44,7 @@ function expectRefusal(response: RawResponse, status: number, code: string, fiel
   });
 }
 
-describe('a key that another key makes', () => {
+describe('a key created by another key', () => {
   it('is shown once, works at once, and is listed with the others', async () => {
     const account = await platform.account();
     const made = await make(account, { allowed_addresses: ['127.0.0.0/8'], expires_at: '2199-01-01T00:00:00Z' });
@@ -69,7 +69,7 @@ describe('a key that another key makes', () => {
     expect(text).not.toContain(key);
   });
 
-  it('has at most the scopes of the key that makes it: 400 names those that are too many', async () => {
+  it('has at most the scopes of its creator: 400 names the scopes beyond them', async () => {
     const account = await platform.account();
     const key = await platform.issueKey(account.id, { scopes: [...own, 'calendar:read'] });
     expect((await make(account, { scopes: ['calendar:read', 'account:write'] }, { key })).status).toBe(201);
@@ -81,7 +81,7 @@ describe('a key that another key makes', () => {
     expect((await make(account, { scopes: ['*'] })).status).toBe(201);
   });
 
-  it('is a test key where a test key makes it, and acts on the same sandbox; a live key makes both', async () => {
+  it('is a test key if a test key creates it, and acts on the same sandbox; a live key creates both', async () => {
     const account = await platform.account();
     for (const key of [account.key, account.testKey]) {
       const made = await make(account, { mode: 'test' }, { key });
@@ -91,7 +91,7 @@ describe('a key that another key makes', () => {
     expectRefusal(await make(account, {}, { key: account.testKey }), 400, 'invalid_request', 'mode');
   });
 
-  it('is refused with the field at fault', async () => {
+  it('with an invalid field is refused, and the error names the field', async () => {
     const account = await platform.account();
     const wrong: [object, string][] = [
       [{ name: ' ' }, 'name'],
@@ -104,7 +104,7 @@ describe('a key that another key makes', () => {
     for (const [body, field] of wrong) expectRefusal(await make(account, body), 400, 'invalid_request', field);
   });
 
-  it('expires by the real time, whatever the clock of the sandbox says', async () => {
+  it("expires by real time, independently of the sandbox's clock", async () => {
     const account = await platform.account();
     const advance_to = new Date(platform.clock.now().getTime() + 86_400_000).toISOString();
     const options = { key: account.testKey };
@@ -120,11 +120,11 @@ describe('a key that another key makes', () => {
   });
 });
 
-it('an account makes keys until it has 1,000 of a mode that work: then making and rotating are 409, until one is revoked', async () => {
+it('an account may create keys until 1,000 of a mode are active: then creating and rotating are 409, until one is revoked', async () => {
   const account = await platform.account();
   const sql = openDatabase(platform.env('gateway').DATABASE_URL!, { pool: 1, service: 'gateway' });
   try {
-    // With the live key of every account 999.
+    // Together with the live key of every account these are 999.
     await sql`
       insert into keys (account_id, name, mode, scopes, allowed_addresses, hash, last4, created_at)
       select ${account.id}, 'Shop ' || n, 'live', '{calendar:read}', '{}', sha256((${account.id} || n)::bytea), 'abcd', now()
@@ -142,7 +142,7 @@ it('an account makes keys until it has 1,000 of a mode that work: then making an
 });
 
 describe('a repeated Idempotency-Key', () => {
-  it('is sent the same key again, which is kept encrypted', async () => {
+  it('gets the same key again, which is stored encrypted', async () => {
     const account = await platform.account();
     const headers = { 'idempotency-key': randomUUID() };
     const made = await make(account, {}, { headers });
@@ -161,7 +161,7 @@ describe('a repeated Idempotency-Key', () => {
     }
   });
 
-  it('shows no key with more scopes than the one that repeats it has: 403', async () => {
+  it('shows no key that has scopes beyond those of the repeating key: 403', async () => {
     const account = await platform.account();
     const key = await platform.issueKey(account.id, { scopes: own });
     const headers = { 'idempotency-key': randomUUID() };
@@ -173,7 +173,7 @@ describe('a repeated Idempotency-Key', () => {
   });
 });
 
-it('a key that another one makes has the rate limit that an operator set for that one', async () => {
+it("a key created by another has that key's rate limit, if an operator set one", async () => {
   const account = await platform.account();
   const rate_limit = { per_minute: 60, burst: 7 };
   const key = await platform.issueKey(account.id, { scopes: own, rate_limit });
@@ -181,7 +181,7 @@ it('a key that another one makes has the rate limit that an operator set for tha
 });
 
 describe('a rotation', () => {
-  it('issues a key with the same rights and end, and lets the old one work for the overlap', async () => {
+  it('issues a key with the same rights and expiry, and the old key works for the overlap', async () => {
     const account = await platform.account();
     const rights = { ...wanted, allowed_addresses: ['127.0.0.1'], rate_limit: { per_minute: 60, burst: 7 } };
     const expires_at = '2199-01-01T01:00:00+01:00';
@@ -197,7 +197,7 @@ describe('a rotation', () => {
     expectRefusal(await rotate(account, id, { body: { overlap_seconds: 604_801 } }), 400, 'invalid_request');
   });
 
-  it('of the key of the request ends it at once without an overlap', async () => {
+  it("of the request's own key ends it at once without an overlap", async () => {
     const account = await platform.account();
     const { body } = await rotate(account, await idOf(account), { body: { overlap_seconds: 0 } });
     expect([await statusOf(account.key), await statusOf(body.key)]).toEqual([401, 200]);
@@ -211,7 +211,7 @@ describe('a rotation', () => {
   });
 });
 
-it('a key revokes keys of its account, itself too: 204, again 204, and on every gateway', async () => {
+it('a key revokes keys of its account, including itself: 204, again 204, and on every gateway', async () => {
   const account = await platform.account();
   const other = (await make(account)).body;
   const key = await platform.issueKey(account.id, { scopes: [...own, 'calendar:read'] });
@@ -225,7 +225,7 @@ it('a key revokes keys of its account, itself too: 204, again 204, and on every 
     await waitFor('the other gateway', async () => (await statusOf(revoked, second.url)) === 401, 1_500);
 });
 
-it('a key neither rotates nor revokes one with more scopes: 403', async () => {
+it('a key cannot rotate or revoke a key with more scopes: 403', async () => {
   const account = await platform.account();
   const key = await platform.issueKey(account.id, { scopes: [...own, 'calendar:read'] });
   const wider = [account.key, await platform.issueKey(account.id, { scopes: ['calendar:write'] })];
@@ -237,7 +237,7 @@ it('a key neither rotates nor revokes one with more scopes: 403', async () => {
   }
 });
 
-it("another account's key does not exist, and for a test key no live key: 404", async () => {
+it("another account's key does not exist, and for a test key no live key exists: 404", async () => {
   const [account, other] = [await platform.account(), await platform.account()];
   const theirs = await idOf(other);
   for (const [id, key] of [
@@ -268,7 +268,7 @@ it('keys are listed newest first, page by page; a test key lists test keys only'
   expect(notListed.error).toMatchObject({ code: 'invalid_request', field: 'starting_after' });
 });
 
-it('the audit log names the key that made, rotated or revoked another, and has no secret', async () => {
+it('the audit log names the key that created, rotated or revoked another, and contains no secret', async () => {
   const account = await platform.account();
   const made = (await make(account)).body;
   const successor = (await rotate(account, made.id)).body;
@@ -287,7 +287,7 @@ it('the audit log names the key that made, rotated or revoked another, and has n
   for (const { key } of [made, successor]) expect(text).not.toContain(key);
 });
 
-it('reading needs account:read and changes account:write, of which * has both; a suspended account has neither', async () => {
+it('reading needs account:read and changes need account:write; * has both, and a suspended account neither', async () => {
   const account = await platform.account();
   const [reader, writer] = await Promise.all(own.map((scope) => platform.issueKey(account.id, { scopes: [scope] })));
   const list = (key: string) => account.request('GET', '/v1/keys', { key });

@@ -15,8 +15,8 @@ const remove = (account: TestAccount, id: string, key = account.key) =>
 const list = async (account: TestAccount, query = '', key = account.key) =>
   (await account.request('GET', `/v1/members${query}`, { key })).body;
 
-describe('a team member that a key adds', () => {
-  it('is told to others, leaves, and comes back under the same id', async () => {
+describe('a team member added by a key', () => {
+  it('is published to services, leaves, and comes back under the same id', async () => {
     const account = await platform.account();
     const added = await add(account, { name: 'Ada', email: ' Ada@Example.com ' });
     expect([added.status, added.body]).toEqual([201, { ...ada, id: expect.any(String), active: true }]);
@@ -31,7 +31,7 @@ describe('a team member that a key adds', () => {
     expect((await list(account)).data).toEqual([back.body]);
   });
 
-  it("is of the key's own account: of the sandbox for a test key, and of no other", async () => {
+  it("belongs to the key's own account, for a test key to the sandbox, and to no other", async () => {
     const [account, other] = [await platform.account(), await platform.account()];
     const { id } = (await add(account, ada, account.testKey)).body;
     expect((await platform.event(account.sandboxId, 'member.added')).mode).toBe('test');
@@ -45,7 +45,7 @@ describe('a team member that a key adds', () => {
     expect((await remove(account, id, account.testKey)).status).toBe(204);
   });
 
-  it('is refused with the field at fault', async () => {
+  it('with an invalid field is refused, and the error names the field', async () => {
     const account = await platform.account();
     for (const [body, field] of [
       [{ email: ada.email }, 'name'],
@@ -90,7 +90,7 @@ it('members are listed newest first, page by page', async () => {
 it('the audit log names the key that added or removed a member', async () => {
   const account = await platform.account();
   const { id } = (await add(account)).body;
-  // Changes nothing, and is not recorded.
+  // Changes nothing, so it is not recorded.
   await add(account);
   await remove(account, id);
   const actor = `key:…${account.key.slice(-4)}`;
@@ -103,7 +103,7 @@ it('the audit log names the key that added or removed a member', async () => {
   expect(body.data).toHaveLength(2);
 });
 
-it('reading needs account:read, and changes account:write', async () => {
+it('reading needs account:read, and changes need account:write', async () => {
   const account = await platform.account();
   const [reader, writer] = await Promise.all(
     ['account:read', 'account:write'].map((scope) => platform.issueKey(account.id, { scopes: [scope] })),

@@ -26,24 +26,24 @@ export const removeTeamMember = implement(contract.removeTeamMember, {
   committed: ({ eventsCommitted }) => eventsCommitted(),
 });
 
-/** Lists the keys of the account; for a test key its test keys. */
+/** Lists the keys of the account, for a test key only its test keys. */
 export const listApiKeys = implement(contract.listApiKeys, {
   handle: async ({ tx, account, query }) => await pageOfKeys(tx, seenBy(account), query),
 });
 
-/** Most keys of one mode that work, as far as an account's own keys make them. */
+/** Maximum active keys of one mode that an account's own keys may create. */
 const maxKeys = 1_000;
 
-/** Issues a key that may do no more than the one that makes it. */
+/** Issues a key that has no more rights than the key that creates it. */
 export const createApiKey = implement(contract.createApiKey, {
   async handle(call) {
     const { account, body, fail } = call;
     if (account.mode === 'test' && body.mode === 'live')
-      fail('invalid_request', 'mode must be test: a test key makes test keys only', 'mode');
+      fail('invalid_request', 'mode must be test, because a test key can only create test keys', 'mode');
     const missing = missingOf(account, body.scopes);
     if (missing.length > 0)
       fail('invalid_request', `scopes must be among those of your key, which lacks ${missing.join(', ')}`, 'scopes');
-    const { per_minute, burst } = await roomForOneMore(call, body.mode);
+    const { per_minute, burst } = await requireRoomForKey(call, body.mode);
     const rate_limit = per_minute === null ? undefined : { per_minute, burst: burst! };
     return await issueKey(call, seenBy(account), { ...body, rate_limit });
   },
@@ -53,7 +53,7 @@ export const createApiKey = implement(contract.createApiKey, {
 export const rotateApiKey = implement(contract.rotateApiKey, {
   find: findChangeable,
   async handle(call) {
-    await roomForOneMore(call, call.found.mode);
+    await requireRoomForKey(call, call.found.mode);
     return await replaceKey(call, call.found, call.body, call.account.timezone);
   },
   committed: ({ changes }) => changes.announce(),
@@ -67,10 +67,10 @@ export const revokeApiKey = implement(contract.revokeApiKey, {
 });
 
 /**
- * Returns the key of a call, locked. Throws 401 where it was revoked since the request was admitted: once a revocation is done, the key makes no
- * more keys. Throws 409 where the account has as many as it may.
+ * Returns the key of a call, locked. Throws 401 if it was revoked since the request was admitted, so that a revoked key
+ * creates no more keys. Throws 409 if the account has the maximum of keys.
  */
-async function roomForOneMore(
+async function requireRoomForKey(
   { tx, account, now }: { tx: Sql; account: AccountContext; now: Date },
   mode: KeyRow['mode'],
 ): Promise<KeyRow> {
@@ -79,31 +79,31 @@ async function roomForOneMore(
   if (!own || own.revoked_at) throw new ApiError('invalid_key', 'This API key is revoked');
   const keys = await countSerially(tx, `keys ${ownerId} ${mode}`, workingKeys(tx, { account_id: ownerId, mode }, now));
   if (keys < maxKeys) return own;
-  const message = `An account has at most ${maxKeys} ${mode} keys that work: revoke one that is not needed`;
+  const message = `An account may have at most ${maxKeys} active ${mode} keys; revoke one that you do not need`;
   throw new ApiError('invalid_state', message);
 }
 
-/** Returns the keys that the key of a call sees: those of the account that it was issued to, of which a test key sees test keys. */
+/** Returns the keys that a call's key sees: those of its account, for a test key only test keys. */
 function seenBy(account: AccountContext) {
   const { mode, timezone } = account;
   return { account_id: keyOf(account).ownerId, parent_id: null, timezone, mode: mode === 'test' ? mode : undefined };
 }
 
-/** Finds a key to rotate or revoke. Throws 403 where the key of the call lacks scopes of it. */
+/** Finds a key to rotate or revoke. Throws 403 if the key of the call lacks any of its scopes. */
 async function findChangeable(call: { tx: Sql; account: AccountContext; params: { key_id: string } }) {
   const found = await lockKey(call.tx, call.params.key_id, seenBy(call.account));
   if (found) requireScopes(call.account, found.scopes);
   return found;
 }
 
-/** Throws 403 scope_missing where the key of a call lacks any of the scopes of another. */
+/** Throws 403 scope_missing if the key of a call lacks any of these scopes. */
 function requireScopes(account: AccountContext, scopes: readonly string[]): void {
   const missing = missingOf(account, scopes);
   if (missing.length > 0)
-    throw new ApiError('scope_missing', `Your key has fewer scopes than that one: it lacks ${missing.join(', ')}`);
+    throw new ApiError('scope_missing', `Your key must have all scopes of that key; it lacks ${missing.join(', ')}`);
 }
 
-/** Returns the scopes that the key of a call lacks. `*` is every scope, later ones too: only `*` has it. */
+/** Returns the scopes that the key of a call lacks. Only `*` covers `*`, because `*` includes future scopes. */
 function missingOf(account: AccountContext, scopes: readonly string[]): string[] {
   const own: ReadonlySet<string> = keyOf(account).scopes;
   return own.has('*') ? [] : scopes.filter((scope) => !own.has(scope));

@@ -28,19 +28,19 @@ import * as selfService from './self-service.ts';
 
 type Resources = ClockResources & { changes: ChangeFeed; eventsCommitted(): void };
 
-/** The gateway's own operations for customers, but for /v1/me, which needs no database. */
+/** The gateway's own operations for customers, except /v1/me, which needs no database. */
 const operations: Omit<Implements<typeof contract, Resources>, 'getMe'> = {
   getSandboxClock: getClock,
   advanceSandboxClock: advanceClock,
   ...selfService,
 };
 
-/** A request as the public listener knows it, of a key that was admitted. */
+/** A request of an admitted key, as the public listener passes it on. */
 type AdmittedRequest = { record: KeyRecord; operation: RoutedOperation; requestId: string; body: Body | undefined };
 
 /**
- * Starts to move the clocks of sandbox accounts. `serve` handles a request for one of the gateway's own operations; it throws as `checkClock`
- * does, and 400 for a compressed body. `names` are the services that have an address.
+ * Starts to move sandbox clocks. `serve` handles a request for one of the gateway's own operations. It throws like
+ * `checkClock`, and 400 for a compressed body. `names` are the services with an address.
  */
 export function openOwnOperations(
   foundation: Foundation<GatewayConfig>,
@@ -53,7 +53,7 @@ export function openOwnOperations(
   const app = createApp();
   bindOperations<Resources>(app, Object.values(operations), {
     ...foundation,
-    // Keys and members go by the real time, as for operators: when a key expires is no matter of a sandbox's clock.
+    // Keys and members use real time, as for operators. A key's expiry is independent of the sandbox clock.
     clock: clocks.real,
     clocks: new Clocks(clocks.real),
     resources: { clocks, queue, changes, eventsCommitted },
@@ -66,19 +66,19 @@ export function openOwnOperations(
       if (operation.path === getClock.operation.path) checkClock(record, operation);
       accounts.set(request, accountOf(record));
       request.headers['request-id'] = requestId;
-      // A request that is read to its end is left as it is by what reads bodies, and refuses those that are compressed.
+      // The body parser skips a request that has already been read, and would not refuse a compressed body.
       if (body && (request.headers['content-encoding'] ?? 'identity') !== 'identity')
         throw new ApiError('invalid_request', 'body must be sent without Content-Encoding', { field: 'body' });
       if (body) Object.assign(request, { body: Buffer.concat(await body.stream().toArray()) });
     } finally {
-      body?.letGo();
+      body?.release();
     }
     app(request, response);
   }
   return { serve, stop: () => queue.stop() };
 }
 
-/** Throws 404 for a live key, which has no clock, and 403 for a key that may not advance one. */
+/** Throws 404 for a live key, which has no clock. Throws 403 for a key that may not advance a clock. */
 function checkClock({ account, scopes: own }: KeyRecord, { method }: RoutedOperation): void {
   if (account.mode !== 'test') throw new ApiError('not_found', 'Only a sandbox has a clock: send a test key');
   const hasEveryScope = own.has('*') || scopes.every((scope) => own.has(scope));

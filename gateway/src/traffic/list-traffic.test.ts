@@ -13,7 +13,7 @@ const trafficOf = async (account?: string) => {
   return body.data as { requests: number; s2xx: number; s4xx: number; s5xx: number; limited: number; p99_ms: number }[];
 };
 
-it('shows the requests of an account by minute, refused ones by their class', async () => {
+it('shows the requests of an account by minute, with refused ones by status class', async () => {
   const account = await platform.account({ rate_limit: { per_minute: 1, burst: 3 } });
   const get = (path: string) => rawRequest(platform.gatewayUrl, 'GET', path, { key: account.key });
   const statuses = [];
@@ -35,7 +35,7 @@ it('shows the requests of an account by minute, refused ones by their class', as
   expect(all).toBeGreaterThanOrEqual(4);
 });
 
-it('of an account that nobody has: 404; of no id: 400', async () => {
+it('is 404 for an unknown account and 400 for a malformed id', async () => {
   const refusal = async (account: string) => {
     const { status, body } = await platform.admin('GET', `/admin/traffic?account=${account}`);
     return [status, body.error.code, body.error.field];

@@ -14,7 +14,7 @@ function counterAt(start: string) {
   return { counter, pass: (ms: number) => (now += ms) };
 }
 
-it('the busiest 10,000 accounts of a minute are saved, and all requests together', () => {
+it('the busiest 10,000 accounts of a minute are saved, plus the sum of all requests', () => {
   const { counter } = counterAt('2026-11-30T12:00:00Z');
   for (let index = 0; index < 41_000; index++) counter.count(by(index));
   for (let index = 100; index < 10_100; index++) counter.count(by(index));
@@ -24,7 +24,7 @@ it('the busiest 10,000 accounts of a minute are saved, and all requests together
   expect(saved.filter(({ requests }) => requests === 2)).toHaveLength(10_000);
 });
 
-it('a minute that has not changed is not saved again, and one that is over is saved whole', () => {
+it('an unchanged minute is not saved again, and a finished one is saved completely', () => {
   const { counter, pass } = counterAt('2026-11-30T12:00:00Z');
   counter.count(by(1));
   expect(counter.unsaved()).toHaveLength(2);
@@ -68,7 +68,7 @@ it('classes, codes and the use of keys are summed over gateways', () => {
   });
 });
 
-it('what is refused of a key that has ended is not beyond its rate', () => {
+it('a request refused for an expired key does not count as over its rate', () => {
   const { counter } = counterAt('2026-11-30T12:00:00Z');
   counter.count({ ...by(1, Date.parse('2026-11-30T12:00:00Z')), status: 429, code: 'rate_limited' });
   const counted = counter.unsaved().find(({ accountId }) => accountId === accountOf(1));
@@ -81,7 +81,7 @@ it.each([
   [[...Array<number>(99).fill(4), 900], 5],
   [[...Array<number>(98).fill(4), 900, 900], 1_000],
   [[60_000], 30_000],
-])('99 of 100 requests did not take longer: %#', (durations, expected) => {
+])('at least 99 of 100 requests took no longer: %#', (durations, expected) => {
   const { counter } = counterAt('2026-11-30T12:00:00Z');
   for (const ms of durations) counter.count({ ...request, ms });
   expect(p99Ms(counter.unsaved()[0]!)).toBe(expected);

@@ -1,7 +1,7 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { allAccounts, type Counted, type CountedMinute } from './traffic-counter.ts';
 
-/** Saves the minutes of a gateway: each replaces what it had of the same minute. */
+/** Saves the minutes of a gateway. Each replaces the gateway's stored counts of that minute. */
 export async function saveMinutes(sql: Sql, instance: string, minutes: readonly CountedMinute[]): Promise<void> {
   await sql`
     insert into traffic (account_id, minute, instance, requests, s2xx, s4xx, s404, s5xx, limited, durations, codes, keys)
@@ -15,27 +15,27 @@ export async function saveMinutes(sql: Sql, instance: string, minutes: readonly 
       limited = excluded.limited, durations = excluded.durations, codes = excluded.codes, keys = excluded.keys`;
 }
 
-/** Returns the minutes of an account since a time, oldest first, one for each gateway that served it. */
+/** Returns the minutes of an account since a time, oldest first, with one row per gateway that served it. */
 export async function selectMinutes(sql: Sql, accountId: string, since: Date): Promise<(Counted & { minute: Date })[]> {
   return await sql`
     select minute, requests, s2xx, s4xx, s404, s5xx, limited, durations, codes, keys from traffic
     where account_id = ${accountId} and minute >= ${since} order by minute`;
 }
 
-/** The requests of an account since a time; refused ones have a status of 4xx other than 404, or module_off. */
+/** The requests of an account since a time. Refused ones have a 4xx status other than 404, or the code module_off. */
 interface RefusedRow {
   account: string;
   requests: number;
   refused: number;
-  /** Those of `refused` with module_off, which has status 404. */
+  /** The part of `refused` with module_off, which has status 404. */
   off: number;
-  /** More than the share was refused, of requests enough. */
+  /** Whether enough requests were sent, and more than the share was refused. */
   isRefused: boolean;
 }
 
 /**
- * Returns the requests since a time of accounts of which more than a `share` was refused, live accounts first, most refused first, at most `limit`; and those of
- * the `accounts` named.
+ * Returns the requests since a time of accounts with more than a `share` refused, at most `limit`. The order is live
+ * accounts first, then most refused. Also returns the accounts in `accounts`.
  */
 export async function selectRefused(
   sql: Sql,
@@ -62,7 +62,7 @@ export async function selectRefused(
     order by is_named desc, a.parent_id is not null, refused desc, account_id limit ${limit + accounts.length}`;
 }
 
-/** Deletes at most `limit` minutes from before a time; returns their number. */
+/** Deletes at most `limit` minutes older than a time; returns their number. */
 export async function deleteMinutes(sql: Sql, before: Date, limit: number): Promise<number> {
   const { count } = await sql`
     delete from traffic where (account_id, minute, instance) in (

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { isInRanges, parseAddressRanges, refusalOfAddress } from './address-ranges.ts';
 
-/** Addresses that are refused, by the reason. */
+/** Refused addresses by the reason. */
 const refused = {
   loopback: '127.0.0.1 ::1',
   private: '10.1.2.3 172.31.255.255 192.168.0.1',
@@ -26,19 +26,19 @@ const refused = {
 };
 
 describe('refusalOfAddress', () => {
-  it.each(Object.entries(refused))('%s addresses are refused as such: %s', (word, addresses) => {
+  it.each(Object.entries(refused))('%s addresses are refused for that reason: %s', (word, addresses) => {
     for (const address of addresses.split(' '))
       expect([address, refusalOfAddress(address, [])]).toEqual([address, word]);
   });
 
   it.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450:4001::5'])(
-    'the public address %s may be called',
+    'connections to the public address %s are allowed',
     (address) => {
       expect(refusalOfAddress(address, [])).toBeNull();
     },
   );
 
-  it('an allowed range opens itself and nothing else', () => {
+  it('an allowed range permits only its own addresses', () => {
     const allowed = parseAddressRanges('127.0.0.0/8, ::1, 10.1.0.0/16');
     expect(refusalOfAddress('127.9.9.9', allowed)).toBeNull();
     expect(refusalOfAddress('::1', allowed)).toBeNull();
@@ -50,18 +50,18 @@ describe('refusalOfAddress', () => {
 });
 
 describe('parseAddressRanges', () => {
-  it('an empty text is an empty list', () => {
+  it('an empty string is an empty list', () => {
     expect(parseAddressRanges(' ')).toEqual([]);
   });
 
   it.each(['10.0.0.0/33', '::1/129', 'localhost', '10/8', '1.2.3.4/8/8', 'fe80::1%eth0/64', '127.1', '10.0.0.0/-1'])(
-    '%s is refused by name',
+    '%s is refused and the error names it',
     (text) => {
       expect(() => parseAddressRanges(`127.0.0.0/8,${text}`)).toThrow(`"${text}" is not an address range`);
     },
   );
 
-  it('an address counts as in a range of its own family alone', () => {
+  it('an address is only in ranges of its own family', () => {
     const all = parseAddressRanges('0.0.0.0/0');
     expect(isInRanges('8.8.8.8', all)).toBe(true);
     expect(isInRanges('2606:4700::1', all)).toBe(false);

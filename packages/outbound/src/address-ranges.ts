@@ -17,17 +17,17 @@ const rangeNames: Record<string, string> = {
   teredo: 'Teredo',
 };
 
-/** Ranges that ipaddr.js counts as unicast but that are not public: a cloud platform's own services, retired 6bone. */
+/** Non-public ranges that ipaddr.js counts as unicast: the services of a cloud platform, and the retired 6bone. */
 const extraRefused: [AddressRange, string][] = [
   [ipaddr.parseCIDR('168.63.129.16/32'), 'cloud platform'],
   [ipaddr.parseCIDR('3ffe::/16'), 'reserved'],
 ];
 
-/** The only IPv6 range assigned for global use; everything else, `::/96` and NAT64 included, is refused by default. */
+/** The only IPv6 range assigned for global use. Every other range is refused by default, including `::/96` and NAT64. */
 const globalIpv6: AddressRange = ipaddr.parseCIDR('2000::/3');
 
 /**
- * Parses a comma-separated list of CIDR ranges or single addresses ("127.0.0.0/8, ::1"); an empty text is an empty list.
+ * Parses a comma-separated list of CIDR ranges or single addresses ("127.0.0.0/8, ::1"). An empty string is an empty list.
  * Throws a RangeError that names the invalid part.
  */
 export function parseAddressRanges(text: string): AddressRange[] {
@@ -46,7 +46,7 @@ function parseRange(part: string): AddressRange {
   return [ipaddr.parse(address), length];
 }
 
-/** Returns whether the address is in one of the ranges; a range of the other family never matches. */
+/** Returns whether the address is in one of the ranges. A range of the other address family never matches. */
 export function isInRanges(address: string, ranges: AddressRange[]): boolean {
   if (isIP(address) === 0 || address.includes('%')) return false;
   const parsed = ipaddr.parse(address);
@@ -58,8 +58,8 @@ function matches(address: ipaddr.IPv4 | ipaddr.IPv6, range: AddressRange): boole
 }
 
 /**
- * Returns the name of the range that makes an address forbidden ("private", "link-local", …), or null if it is in an
- * allowed range or global unicast. Whatever is not known to be global is refused.
+ * Returns the name of the range that makes an address forbidden ("private", "link-local", …). Returns null if the
+ * address is allowed or global unicast. An address that is not known to be global is refused.
  */
 export function refusalOfAddress(address: string, allowed: AddressRange[]): string | null {
   if (isIP(address) === 0) return 'malformed';
@@ -74,7 +74,7 @@ export function refusalOfAddress(address: string, allowed: AddressRange[]): stri
   return null;
 }
 
-/** Returns the schema of a setting that `parse` reads; its errors are reported at start. */
+/** Returns the schema of a setting that `parse` reads. The process reports errors of `parse` at start. */
 export function parsed<Value>(parse: (text: string) => Value) {
   return z.string().transform((text, context) => {
     try {
@@ -86,7 +86,7 @@ export function parsed<Value>(parse: (text: string) => Value) {
   });
 }
 
-/** WEBHOOKS_ALLOWED_RANGES: one setting for everything that calls addresses of customers. */
+/** WEBHOOKS_ALLOWED_RANGES: one setting for every client that calls customers' addresses. */
 export const allowedRangesSetting = parsed(parseAddressRanges)
   .default([])
   .meta({ description: 'Private ranges that targets may be in, such as 10.1.0.0/16; there http is allowed too.' });

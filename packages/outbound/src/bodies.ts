@@ -10,16 +10,16 @@ import {
 
 /** Maximum bytes read of the response to a POST, after decompression. */
 export const maxResponseBytes = 64 * 1024;
-/** Bytes by which data that cannot be compressed grows in its encoding. */
+/** Maximum growth in bytes of incompressible data in its encoding. */
 const encodingBytes = 1024;
 /** Maximum compressed bytes read of the response to a POST. */
 export const maxCompressedBytes = maxResponseBytes + encodingBytes;
 
-/** Responses with a status below 200 that may come before the response itself: an endless row of them costs more than its bytes. */
+/** Maximum informational responses (1xx) before the final one: handling an endless series of them costs more than its bytes. */
 export const maxInformational = 20;
 
 const maxEncodings = 3;
-/** Maximum window of a zstd body on the web (RFC 9659): a decoder allocates what the frame asks for. */
+/** Maximum window of a zstd body on the web (RFC 9659): a decoder allocates the window that the frame declares. */
 const zstdWindowLog = 23;
 
 const decoders: Record<string, (firstByte: number) => Transform> = {
@@ -37,19 +37,19 @@ export class BodyTooLarge extends Error {}
 /** Error of a body in an unknown encoding. */
 export class UnknownEncoding extends Error {}
 
-/** Bytes of a body that come in chunks, copied into one buffer: chunks that are kept are objects of 150 bytes each, also where they have a single byte. */
+/** Collects the chunks of a body in one buffer. A kept chunk costs an object of 150 bytes, even if it holds a single byte. */
 export class CollectedBytes {
   readonly #maxBytes: number;
   #held: Buffer;
   #size = 0;
 
-  /** @param firstBytes size of the first buffer, which doubles as it fills up */
+  /** @param firstBytes size of the first buffer, which doubles as it fills */
   constructor(firstBytes: number, maxBytes: number) {
     this.#held = Buffer.allocUnsafeSlow(Math.min(firstBytes, maxBytes));
     this.#maxBytes = maxBytes;
   }
 
-  /** Adds a chunk, without what is beyond `maxBytes`; returns whether all of it is added. */
+  /** Adds a chunk up to `maxBytes` in total; returns whether the whole chunk was added. */
   add(chunk: Buffer): boolean {
     const wanted = Math.min(this.#size + chunk.length, this.#maxBytes);
     if (wanted > this.#held.length) {
@@ -62,16 +62,16 @@ export class CollectedBytes {
     return added === chunk.length;
   }
 
-  /** All bytes so far. */
+  /** All bytes added so far. */
   get bytes(): Buffer {
     return this.#held.subarray(0, this.#size);
   }
 }
 
 /**
- * Reads a whole body and decompresses it by its Content-Encoding. Little more than `maxBytes` are held, before, between and after its decoders,
- * so a decompression bomb is never expanded further, nor one within another that gives nothing. Throws BodyTooLarge beyond that, or returns
- * the beginning of the result if `cut`; throws UnknownEncoding, and whatever the source or a decoder throws.
+ * Reads a whole body and decompresses it by its Content-Encoding. Holds little more than `maxBytes` before, between and
+ * after the decoders, which stops nested decompression bombs too. Beyond `maxBytes` it throws BodyTooLarge, or returns
+ * the beginning of the result if `cut`. Throws UnknownEncoding, and the errors of the source and the decoders.
  */
 export async function readBody(
   source: AsyncIterable<Buffer>,
@@ -99,7 +99,7 @@ export async function readBody(
   return collected.bytes;
 }
 
-/** Initial size of the buffer that chunks are copied into: chunks kept until the end would reach the old generation of the heap. */
+/** Initial size of the buffer that collects chunks. Chunks kept until the end would reach the old generation of the heap. */
 const firstBytes = 65_536;
 
 async function* bounded(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
@@ -111,7 +111,7 @@ async function* bounded(source: AsyncIterable<Buffer>, maxBytes: number): AsyncG
   }
 }
 
-/** Decompresses on demand: a decoder stops while nobody reads from it. */
+/** Decompresses on demand: the decoder pauses while the consumer does not read. */
 async function* decoded(
   source: AsyncIterable<Buffer>,
   decoderFor: (firstByte: number) => Transform,
@@ -138,8 +138,8 @@ async function* decoded(
 }
 
 /**
- * Returns a decompressed response, or 'too_large' beyond 64 KiB. An unknown encoding, or bytes that are not in it, leave
- * the response as it came: the endpoint's decision is in its status.
+ * Returns a decompressed response, or 'too_large' beyond 64 KiB. An unknown encoding or invalid compressed bytes leave
+ * the response unchanged, because its status holds the endpoint's decision.
  */
 export async function decodeResponse(bytes: Buffer, contentEncoding: string): Promise<Buffer | 'too_large'> {
   try {
@@ -151,7 +151,7 @@ export async function decodeResponse(bytes: Buffer, contentEncoding: string): Pr
 
 const encoder = new TextEncoder();
 
-/** Returns the beginning of a response as text that PostgreSQL can store: at most `most` bytes of UTF-8, whole characters, without NUL. */
+/** Returns the beginning of a response for PostgreSQL: at most `most` bytes of UTF-8, whole characters, no NUL. */
 export function shownText(bytes: Buffer, most = 2 * 1024): string {
   if (bytes.length === 0) return '';
   const text = bytes.toString('utf8', 0, most).replaceAll('\0', '\ufffd');

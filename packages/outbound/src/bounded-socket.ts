@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** Maximum bytes that a server may send until its connection is secure: four certificates have 3 to 8 KiB. */
+/** Maximum bytes that a server may send until its connection is secure. A chain of four certificates has 3 to 8 KiB. */
 const maxHandshakeBytes = 16_384;
 
 /**
- * A connection to a customer's server over which TLS is started. It fails when the server sends more than 16 KiB until `allow`: neither Node nor
- * OpenSSL's options in Node have a limit for certificates.
+ * A connection to a customer's server over which TLS is started. It fails if the server sends more than 16 KiB before
+ * `allow` is called. Neither Node nor its OpenSSL options limit the size of certificates.
  */
 export class BoundedSocket extends Duplex {
   readonly #socket: Socket;
@@ -15,25 +15,25 @@ export class BoundedSocket extends Duplex {
   constructor(socket: Socket) {
     super({ readableHighWaterMark: 65_536 });
     this.#socket = socket;
-    // An error may come before TLS listens.
+    // An error may occur before the TLS socket listens.
     this.on('error', () => undefined);
     socket.on('data', (bytes) => {
       this.#bytesLeft -= bytes.length;
-      if (this.#bytesLeft < 0) this.destroy(new Error('more bytes came than are allowed here'));
+      if (this.#bytesLeft < 0) this.destroy(new Error('the server sent more bytes than are allowed here'));
       else if (!this.push(bytes)) socket.pause();
     });
     socket.once('end', () => this.push(null));
     socket.on('error', (error) => this.destroy(error));
-    // After the end of what came, the reader may still have some of it to read.
+    // The reader may still have buffered bytes to read after the socket's end.
     socket.once('close', () => socket.readableEnded || this.destroy());
   }
 
-  /** Allows so many bytes from now on. */
+  /** Sets the number of bytes that the server may still send. */
   allow(bytes: number): void {
     this.#bytesLeft = bytes;
   }
 
-  /** As a socket has it. */
+  /** Behaves as `Socket.setTimeout`. */
   setTimeout(timeoutMs: number): this {
     this.#socket.setTimeout(timeoutMs);
     return this;

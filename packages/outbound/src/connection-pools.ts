@@ -3,23 +3,23 @@ import { ConnectError, type DialTarget, type GuardedConnector } from './guarded-
 import { ConnectionClient, ResendingHandler } from './kept-connections.ts';
 
 export type PoolBounds = {
-  /** Sockets per pool; further requests wait in the pool's queue. */
+  /** Sockets per pool. Further requests wait in the pool's queue. */
   maxSocketsPerPool: number;
-  /** Sockets in total: at this limit idle connections are closed, and dials wait for a socket to close. */
+  /** Sockets in total. At this limit idle connections are closed, and connection attempts wait for a socket to close. */
   maxSockets: number;
-  /** Milliseconds that an idle socket is kept, unless the server sends its own timeout; default 4 s. */
+  /** Milliseconds that an idle socket is kept, unless the server sends its own timeout. Default: 4 s. */
   keepAliveMs?: number;
 };
 
 /**
- * Reused connections of one key to one origin. `inFlight` counts requests not yet settled, `dials` connections not yet made or waiting
- * for a socket, `open` those there are; `ended` is aborted when the pool is closed, `isAborted` is set if that aborted requests in flight.
+ * Reused connections of one key to one origin. `inFlight` counts unsettled requests, `dials` connections being made or waiting for a socket, and
+ * `open` open connections. `ended` aborts when the pool closes; `isAborted` means that `ConnectionPools.abort` closed it.
  */
 export type PoolEntry = {
   id: string;
   key: string;
   pool: Pool;
-  /** The same pool; a request whose reused connection is lost before any byte of a response is sent once more, over a new one. */
+  /** The same pool with one resend, over a new connection, if a reused connection is lost before any response byte. */
   resending: Dispatcher;
   inFlight: number;
   dials: number;
@@ -33,15 +33,15 @@ const maxPools = 5000;
 const maxKeepAliveMs = 60_000;
 
 /**
- * Keeps connections for reuse, separately for each key (an endpoint), so that an endpoint that hangs never holds a socket
- * that another one at the same host needs.
+ * Keeps connections for reuse, separately for each key (an endpoint). A hanging endpoint therefore never holds a socket
+ * that another endpoint at the same host needs.
  */
 export class ConnectionPools {
   readonly #connect: GuardedConnector;
   readonly #bounds: PoolBounds;
-  // A Map keeps insertion order: an entry is inserted again when it is used, so the first is the least recently used.
+  // A Map keeps insertion order. Each use inserts an entry again, so the first entry is the least recently used.
   readonly #entries = new Map<string, PoolEntry>();
-  /** Pools that take no more requests, until their last one has ended. */
+  /** Pools that accept no more requests and close when their last request ends. */
   readonly #retired = new Set<PoolEntry>();
   readonly #waiting: (() => void)[] = [];
   #openSockets = 0;
@@ -55,7 +55,7 @@ export class ConnectionPools {
     return this.#openSockets;
   }
 
-  /** Returns the pool of a key and an origin, created on first use; it counts as in use until `giveBack`. */
+  /** Returns the pool of a key and an origin, created on first use. It counts as in use until `release`. */
   take(key: string, origin: string): PoolEntry {
     const id = `${key} ${origin}`;
     const entry = this.#entries.get(id) ?? this.#makeEntry({ id, key }, origin);
@@ -66,14 +66,14 @@ export class ConnectionPools {
     return entry;
   }
 
-  /** Gives back what a request was given. With its last request a pool ends that still dials, for nobody, or has no connection to keep. */
-  giveBack(entry: PoolEntry): void {
+  /** Ends a request's use of a pool. After its last request, a pool closes if it is still connecting or has no connection to keep. */
+  release(entry: PoolEntry): void {
     entry.inFlight--;
     if (entry.inFlight > 0) return;
     if (entry.dials > 0 || entry.open === 0 || this.#waiting.length > 0 || this.#retired.has(entry)) this.#end(entry);
   }
 
-  /** Closes every connection and dial of a key; its requests fail, and later ones get new connections. */
+  /** Closes every connection and connection attempt of a key. Its requests fail, and later ones get new connections. */
   abort(key: string): void {
     for (const entry of this.#all().filter((one) => one.key === key)) {
       entry.isAborted = true;
@@ -81,7 +81,7 @@ export class ConnectionPools {
     }
   }
 
-  /** Closes every connection; requests in flight fail. */
+  /** Closes every connection. Requests in flight fail. */
   async close(): Promise<void> {
     const all = this.#all();
     for (const entry of all) this.#end(entry);
@@ -142,7 +142,7 @@ export class ConnectionPools {
         socket.once('close', () => {
           entry.open--;
           this.#socketEnded();
-          // Once undici has heard of it too. The clients of a pool without a connection hold far more than a new pool costs.
+          // Wait until undici has handled the close too. The clients of a pool without connections use far more memory than a new pool.
           queueMicrotask(() => {
             if (entry.inFlight + entry.dials + entry.open === 0 && !entry.ended.signal.aborted) this.#end(entry);
           });
@@ -158,7 +158,7 @@ export class ConnectionPools {
     else this.#openSockets--;
   }
 
-  /** Closes the least recently used idle pool, which has a connection; returns whether there is one. */
+  /** Closes the least recently used idle pool, which has a connection; returns whether one exists. */
   #endFirst(): boolean {
     const first = this.#entries.values().find(({ inFlight }) => inFlight === 0);
     if (first) this.#end(first);
@@ -166,8 +166,8 @@ export class ConnectionPools {
   }
 
   /**
-   * Closes the idle connections of the least recently used pool that has some beside its requests, which go on: an endpoint that hangs with
-   * one request would keep all others of its sockets from those who wait.
+   * Closes the idle connections of the least recently used pool that has any; its requests continue. Otherwise an
+   * endpoint with one hanging request would keep its idle sockets from waiting requests.
    */
   #retireFirst(): void {
     const first = this.#entries.values().find(({ open, inFlight }) => open > inFlight);
@@ -180,12 +180,12 @@ export class ConnectionPools {
   #end(entry: PoolEntry): void {
     if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id);
     this.#retired.delete(entry);
-    entry.ended.abort(new ConnectError('http', 'the connection is no longer wanted'));
+    entry.ended.abort(new ConnectError('http', 'the connection pool was closed'));
     void entry.pool.destroy();
   }
 }
 
-/** Sends over a client's one connection, which is closed after the response, or with `ended`. */
+/** Sends a request over a client's one connection, which closes after the response or when `ended` aborts. */
 function sendOnce(
   client: Client,
   ended: AbortSignal,

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const portOf = async (server: Server) => String(await listen(server));
 
-/** Dials a server with TLS; trusts the test certificate. */
+/** Connects to a server with TLS; trusts the test certificate. */
 function dial(port: string) {
   const target = { hostname: '127.0.0.1', servername: 'localhost', protocol: 'https:', port, timeoutMs: 20_000 };
   return new Promise<Socket>((resolve, reject) => {
@@ -27,7 +27,7 @@ function dial(port: string) {
   });
 }
 
-/** Reads all that comes, a part at a time. */
+/** Reads everything from a socket, one chunk at a time. */
 async function readSlowly(socket: Socket): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of socket) {
@@ -44,7 +44,7 @@ it('offers no key exchange whose group the server chooses', async () => {
   const port = await portOf(createServer((socket) => socket.once('data', resolve)));
   dial(port).catch(() => undefined);
   const hello = await promise;
-  // In a ClientHello the cipher suites follow the id of the session: their length, then two bytes for each.
+  // In a ClientHello the cipher suites follow the session id: their length, then two bytes for each.
   const at = 44 + hello[43]!;
   const suites = hello.toString('hex', at + 2, at + 2 + hello.readUInt16BE(at)).match(/.{4}/g);
   expect(suites).toEqual(expect.arrayContaining(['1301', 'c02b', 'c02f']));
@@ -53,15 +53,15 @@ it('offers no key exchange whose group the server chooses', async () => {
   expect(suites!.filter((suite) => ephemeral.includes(suite))).toEqual([]);
 });
 
-it('gives up a server that sends more than 16 KiB of certificates', async () => {
+it('closes the connection to a server that sends more than 16 KiB of certificates', async () => {
   const serve = (certificates: number) =>
     createHttpsServer({ ...certified, cert: Array(certificates).fill(testCertificate).join('\n') });
   const socket = await dial(await portOf(serve(20)));
   expect(socket.destroyed).toBe(false);
-  await expect(dial(await portOf(serve(45)))).rejects.toThrow('more bytes came');
+  await expect(dial(await portOf(serve(45)))).rejects.toThrow('the server sent more bytes than are allowed here');
 });
 
-it('passes on all that came before the server closed the connection, also to a slow reader', async () => {
+it('passes on all bytes received before the server closed the connection, also to a slow reader', async () => {
   const server = createHttpsServer(certified);
   const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();
   server.once('secureConnection', accept);
@@ -74,12 +74,12 @@ it('passes on all that came before the server closed the connection, also to a s
   expect((await readSlowly(socket)).equals(sent)).toBe(true);
 });
 
-it('a dial ends whose server closes the connection before it is secure', async () => {
+it('a connection attempt ends when the server closes the connection before it is secure', async () => {
   const port = await portOf(createServer((socket) => void socket.end()));
   await expect(dial(port)).rejects.toMatchObject({ code: 'ECONNRESET' });
 });
 
-it('a dial ends at its deadline whose server says nothing, and with its signal', async () => {
+it('a connection attempt to a silent server ends at its deadline, or when its signal aborts', async () => {
   let connections = 0;
   const port = await portOf(createServer(() => connections++));
   const target = { hostname: '127.0.0.1', servername: 'localhost', protocol: 'https:', port };

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { closeLoopback, getter, nobody, respondWith, serve, serveRaw } from '../test/loopback.ts';
+import { closeLoopback, getter, respondWith, serve, serveRaw, stoppedServerUrl } from '../test/loopback.ts';
 import { parseAddressRanges } from './address-ranges.ts';
 import type { GetRequest, Getter, GetterOptions } from './get.ts';
 import { checkPageUrl } from './guarded-connector.ts';
@@ -30,7 +30,7 @@ describe('one GET', () => {
     expect(await get(await respondWith(status))).toMatchObject({ status });
   });
 
-  it('stops when its signal says so, before and while it waits', async () => {
+  it('stops when its signal aborts, before and during the request', async () => {
     const hangs = await serve(() => undefined);
     const stop = new AbortController();
     const running = get(hangs, { signal: stop.signal });
@@ -40,8 +40,8 @@ describe('one GET', () => {
   });
 });
 
-describe('a GET that is over', () => {
-  // Longer than a test may take: what ends before has been ended.
+describe('an aborted GET', () => {
+  // Longer than a test may take, so the deadline ends no request.
   const patient = (maxSockets: number, options: Partial<GetterOptions> = {}) =>
     getter({ timeoutMs: 600_000, maxSockets, ...options });
   const expectResponse = async (client: Getter) => {
@@ -49,7 +49,7 @@ describe('a GET that is over', () => {
     expect(await client.get({ poolKey: 'other', url })).toMatchObject({ status: 200 });
   };
 
-  it('ends its TLS handshake, and holds no socket', async () => {
+  it('ends its TLS handshake and holds no socket', async () => {
     const begun = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     let connections = 0;
@@ -69,7 +69,7 @@ describe('a GET that is over', () => {
     await ended.promise;
   });
 
-  it('waits no more for its name to be resolved, and holds no socket', async () => {
+  it('stops waiting for its name to be resolved and holds no socket', async () => {
     const begun = Promise.withResolvers<void>();
     const resolve = () => {
       begun.resolve();
@@ -86,7 +86,7 @@ describe('a GET that is over', () => {
 });
 
 describe('redirects', () => {
-  it('are followed, and the URL is where they led to', async () => {
+  it('are followed, and the URL of the result is the final one', async () => {
     const url = await serve(({ url: path }, response) => {
       if (path === '/end') response.end('there');
       else response.writeHead(302, { location: path === '/1' ? '/2' : 'end#part' }).end('ignored');
@@ -109,7 +109,7 @@ describe('redirects', () => {
     expect(requests).toBe(6);
   });
 
-  it('have one deadline together', async () => {
+  it('share one deadline', async () => {
     const url = await serve((_, response) => {
       setTimeout(() => response.writeHead(302, { location: '/' }).end(), 120);
     });
@@ -123,7 +123,7 @@ describe('redirects', () => {
     'file:///etc/passwd',
     'ftp://127.0.0.1/',
     'http://user:secret@127.0.0.1/',
-  ])('to %s are refused, and nothing is dialled', async (location) => {
+  ])('to %s are refused without a connection attempt', async (location) => {
     let dials = 0;
     const url = await serve(
       (_, response) => response.writeHead(301, { location }).end(),
@@ -134,7 +134,7 @@ describe('redirects', () => {
     expect(dials).toBe(1);
   });
 
-  it('to a name that leads inside are refused, and to where the caller does not want to', async () => {
+  it('to a name with a private address are refused, and so are targets that the caller refuses', async () => {
     const url = await respondWith(301, { location: 'http://inside.example/' });
     const resolve = async () => ['10.0.0.7'];
     expect(await get(url, {}, { resolve })).toMatchObject({ error: 'blocked' });
@@ -143,23 +143,23 @@ describe('redirects', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  it('is told for people, without addresses', async () => {
-    expect(await get(await nobody())).toEqual({ error: 'refused', message: 'it refuses connections' });
+describe('a failure', () => {
+  it('has a readable message without addresses', async () => {
+    expect(await get(await stoppedServerUrl())).toEqual({ error: 'refused', message: 'it refuses connections' });
   });
 
-  it('is no plain http to a public address, which is dialled', async () => {
-    const dialled: unknown[] = [];
+  it('does not come from plain http to a public address: the getter connects', async () => {
+    const dialed: unknown[] = [];
     const dial: GetterOptions['dial'] = ({ hostname }, callback) => {
-      dialled.push(hostname);
+      dialed.push(hostname);
       callback(Object.assign(new Error('not today'), { code: 'ECONNREFUSED' }), null);
     };
     const options = { dial, resolve: async () => ['93.184.216.34'] };
     expect(await get('http://public.example/', {}, options)).toMatchObject({ error: 'refused' });
-    expect(dialled).toEqual(['93.184.216.34']);
+    expect(dialed).toEqual(['93.184.216.34']);
   });
 
-  it('may be a flood of headers, of which little is read', async () => {
+  it('comes from a flood of headers, of which little is read', async () => {
     let written = 0;
     const flood = await serveRaw((socket) => {
       const line = `x-${'h'.repeat(1_000)}: ${'v'.repeat(1_000)}\r\n`;
@@ -176,7 +176,7 @@ describe('what goes wrong', () => {
   });
 
   it.each(['compress', 'gzip', 'gzip, gzip, gzip, gzip'])(
-    'is an encoding that is not known, not kept to or too deep: %s',
+    'comes from an encoding that is unknown, violated or too deep: %s',
     async (encoding) => {
       const url = await respondWith(200, { 'content-encoding': encoding }, 'not gzip');
       expect(await get(url)).toMatchObject({ error: 'http' });
@@ -185,7 +185,7 @@ describe('what goes wrong', () => {
 });
 
 describe('the body', () => {
-  it('is bounded to the byte, and its beginning can be had', async () => {
+  it('is bounded to the byte, and cutsBody returns its beginning', async () => {
     const options = { maxBodyBytes: 1_000 };
     expect(await get(await respondWith(200, {}, 'a'.repeat(1_000)), {}, options)).toMatchObject({ status: 200 });
     const long = await respondWith(200, {}, 'a'.repeat(1_001));
@@ -196,13 +196,13 @@ describe('the body', () => {
     });
   });
 
-  it('may be zstd, also in itself, and a bomb of it is stopped', async () => {
+  it('may be zstd, also nested, and a zstd bomb is stopped', async () => {
     const zstd = (encoding: string, bytes: Buffer) => respondWith(200, { 'content-encoding': encoding }, bytes);
     const text = Buffer.from(`<p>${'open '.repeat(1_000)}</p>`);
     expect(await get(await zstd('zstd', zstdCompressSync(text)))).toMatchObject({ body: text });
     const zeros = Buffer.alloc(70 * mebibyte);
     expect(await get(await zstd('zstd', zstdCompressSync(zeros)))).toMatchObject({ error: 'too_large' });
-    // A frame's header before blocks of zeros: each is empty.
+    // A frame header followed by zeros: three zero bytes are an empty block.
     const blocks = Buffer.concat([Buffer.from('28b52ffd0000', 'hex'), zeros]);
     expect(await get(await zstd('zstd, zstd', zstdCompressSync(blocks)))).toMatchObject({ error: 'too_large' });
   });

@@ -11,12 +11,12 @@ import {
 } from './guarded-connector.ts';
 import { inRequestSpan } from './request-span.ts';
 
-/** Class of a failed GET. `redirects`: too many; `stopped`: by the caller's signal or rule. */
+/** Class of a failed GET. `redirects` means too many redirects; `stopped` means stopped by the caller's signal or rule. */
 export type GetError = ConnectFailure | 'too_large' | 'redirects' | 'stopped';
 
 /**
- * Result of one GET: the response after redirects, whatever its status, with the body decompressed and header names in lower case;
- * or the error: `message` is for people ("it did not respond in time") and names no address.
+ * Result of one GET: the response after redirects, or the error. A response has any status, a decompressed body and
+ * header names in lower case. `message` is readable ("it did not respond in time") and names no address.
  */
 export type GetResult =
   | { status: number; headers: Record<string, string>; body: Buffer; url: string; error?: undefined }
@@ -30,18 +30,18 @@ export type GetRequest = {
   signal?: AbortSignal;
   /** A lower limit than the getter's. */
   maxBodyBytes?: number;
-  /** Returns the beginning of a body that is too long, instead of too_large. */
+  /** Returns the beginning of a body that is too long, instead of the error too_large. */
   cutsBody?: true;
-  /** Called before a redirect is followed; returns null, or why it must not be. */
+  /** Called before each redirect. Returns null to follow it, or why it must not be followed. */
   refusalOf?: (url: string) => Promise<string | null>;
 };
 
 export type GetterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs' | 'allowsPlainHttp'> &
   PoolBounds & {
     userAgent: string;
-    /** One deadline for DNS, connections, TLS, headers and bodies of all redirects; default 15 s. */
+    /** One deadline for DNS, connections, TLS, headers and bodies of all redirects. Default: 15 s. */
     timeoutMs?: number;
-    /** Limit after decompression; default 5 MiB. */
+    /** Limit after decompression. Default: 5 MiB. */
     maxBodyBytes?: number;
   };
 
@@ -49,7 +49,7 @@ export type Getter = {
   /** Never rejects: every outcome is a GetResult. */
   get(request: GetRequest): Promise<GetResult>;
   openSockets(): number;
-  /** Closes every connection; requests in flight end with error http. */
+  /** Closes every connection. Requests in flight end with the error http. */
   close(): Promise<void>;
 };
 
@@ -67,14 +67,14 @@ class GetFailure extends Error {
 }
 
 /**
- * Creates the client that reads pages customers name: https and http, every dial guarded, one deadline, at most five redirects, each
- * checked again, and never more of a body in memory than its limit.
+ * Creates the client that reads pages at customers' URLs, over https and http. It checks the address of every connection, follows at most five
+ * redirects and checks each again. One deadline applies, and no more of a body than its limit is in memory.
  */
 export function createGetter(options: GetterOptions): Getter {
   const { timeoutMs = 15_000, maxBodyBytes = 5 * 1_048_576 } = options;
   const connect = createGuardedConnector({ ...options, allowsPlainHttp: true, connectTimeoutMs: timeoutMs });
   const pools = new ConnectionPools(connect, options);
-  const sentAlways = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br, zstd' };
+  const fixedHeaders = { 'user-agent': options.userAgent, 'accept-encoding': 'gzip, deflate, br, zstd' };
   /** Returns one response, or the URL it redirects to. */
   async function getOnce(request: GetRequest, url: URL, signal: AbortSignal): Promise<GetResult | URL> {
     const entry = pools.take(request.poolKey, url.origin);
@@ -84,13 +84,13 @@ export function createGetter(options: GetterOptions): Getter {
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'GET',
-        headers: { ...sentAlways, ...request.headers },
+        headers: { ...fixedHeaders, ...request.headers },
         signal,
         onInfo: () => {
-          if (++informational > maxInformational) throw new GetFailure('http', 'its response does not begin');
+          if (++informational > maxInformational) throw new GetFailure('http', 'it sent too many 1xx responses');
         },
       };
-      // A request that waits for its connection hears its signal only when there is one.
+      // undici ignores the signal of a request that still waits for its connection.
       const response = await untilAborted(signal, () => entry.resending.request(target));
       const location = response.headers.location;
       if (redirectStatuses.has(response.statusCode) && typeof location === 'string') {
@@ -100,7 +100,7 @@ export function createGetter(options: GetterOptions): Getter {
       const maxBytes = Math.min(request.maxBodyBytes ?? maxBodyBytes, maxBodyBytes);
       return { ...(await readResponse(response, { maxBytes, cut: request.cutsBody ?? false })), url: url.href };
     } finally {
-      pools.giveBack(entry);
+      pools.release(entry);
     }
   }
 
@@ -136,7 +136,7 @@ export function createGetter(options: GetterOptions): Getter {
   };
 }
 
-/** Returns a response with its body decompressed. Throws as readBody does; the connection is released either way. */
+/** Returns a response with its body decompressed. Throws like readBody, and always releases the connection. */
 async function readResponse(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   bounds: { maxBytes: number; cut: boolean },
@@ -170,7 +170,7 @@ function headerText(header: string | string[] | undefined): string {
   return Array.isArray(header) ? header.join(', ') : (header ?? '');
 }
 
-/** Messages for people about a connection that failed. */
+/** Readable messages for failed connections. */
 const connectMessages: Record<ConnectError['failure'], string> = {
   blocked: 'it leads to an address that is not public',
   dns: 'its name cannot be resolved',
@@ -183,7 +183,7 @@ const connectMessages: Record<ConnectError['failure'], string> = {
 function resultOf(error: unknown): GetResult {
   if (error instanceof GetFailure) return { error: error.error, message: error.message };
   if (error instanceof ConnectError) return { error: error.failure, message: connectMessages[error.failure] };
-  if (error instanceof BodyTooLarge) return { error: 'too_large', message: 'it is larger than a page may be' };
+  if (error instanceof BodyTooLarge) return { error: 'too_large', message: 'it is larger than the limit for a page' };
   if (error instanceof UnknownEncoding) return { error: 'http', message: 'its content encoding is not supported' };
   return { error: 'http', message: 'its response is broken' };
 }

@@ -46,7 +46,7 @@ describe('checkTargetUrl', () => {
     '10.0.0.1 169.254.169.254/latest/meta-data localhost LOCALHOST localhost. ⓛocalhost inside.example',
     '[::1] [::] [::127.0.0.1] [::7f00:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [0:0:0:0:0:ffff:7f00:0001] [fe80::1]',
     '[64:ff9b::127.0.0.1] [64:ff9b:1::7f00:1] [2002:7f00:1::] [2001:0:4136:e378:8000:63bf:3fff:fdd2] [fd00:ec2::254]',
-  ])('each of %s is refused as leading inside', async (hosts) => {
+  ])('each of %s is refused as an internal target', async (hosts) => {
     for (const url of [...hosts.split(' ').map((host) => `https://${host}/`), 'https:\\\\127.0.0.1/'])
       expect([url, await check(url)]).toEqual([
         url,
@@ -54,7 +54,7 @@ describe('checkTargetUrl', () => {
       ]);
   });
 
-  it('the refusal names an address that the URL names, and none that a name has inside', async () => {
+  it('the refusal shows an address in the URL, but no private address that a name resolves to', async () => {
     expect(await check('https://10.0.0.1/')).toContain('url leads to 10.0.0.1 (private)');
     expect(await check('https://inside.example/')).toContain('url leads to an address that is not public;');
   });
@@ -98,7 +98,7 @@ describe('checkTargetUrl', () => {
     expect(await check('https://10.0.0.1/', loopback)).toContain('10.0.0.1 (private)');
   });
 
-  it('a name whose look-up does not end is accepted after the bound', async () => {
+  it('a name whose look-up does not end is accepted after 3 s', async () => {
     const endless = () => new Promise<string[]>(() => undefined);
     expect(await checkTargetUrl('https://slow.example/', { allowedRanges: [], resolve: endless })).toBeNull();
   });
@@ -106,15 +106,15 @@ describe('checkTargetUrl', () => {
 
 type Dialled = Pick<buildConnector.Options, 'hostname' | 'servername' | 'host'>;
 
-/** A dial that records its target and does not connect. */
-function noteDials(fail: (address: string) => string = () => 'ECONNREFUSED') {
-  const dialled: Dialled[] = [];
+/** A dial that records its targets and does not connect. */
+function recordDials(fail: (address: string) => string = () => 'ECONNREFUSED') {
+  const dialed: Dialled[] = [];
   const dial: buildConnector.connector = (target, callback) => {
     const { hostname, servername, host } = target;
-    dialled.push({ hostname, ...(servername ? { servername } : {}), ...(host ? { host } : {}) });
+    dialed.push({ hostname, ...(servername ? { servername } : {}), ...(host ? { host } : {}) });
     callback(Object.assign(new Error('no dial in tests'), { code: fail(hostname) }), null);
   };
-  return { dial, dialled };
+  return { dial, dialed };
 }
 
 function connect(options: Partial<GuardedConnectorOptions>, target: Partial<buildConnector.Options>) {
@@ -123,17 +123,17 @@ function connect(options: Partial<GuardedConnectorOptions>, target: Partial<buil
     const whole = { protocol: 'https:', port: '443', hostname: '', host: target.hostname ?? '', ...target };
     connector(whole, (...[error]) => {
       if (error instanceof ConnectError) settle(error);
-      else throw new Error('the connector let a test through');
+      else throw new Error('a test connected to a server');
     });
   });
 }
 
 describe('createGuardedConnector', () => {
-  it('dials the vetted addresses alone, pinned, with the name as SNI', async () => {
-    const { dial, dialled } = noteDials();
+  it('connects only to the checked addresses, with the name as SNI', async () => {
+    const { dial, dialed } = recordDials();
     const error = await connect({ dial }, { hostname: 'mixed.example' });
     expect(error.failure).toBe('refused');
-    expect(dialled).toEqual([{ hostname: '93.184.216.34', servername: 'mixed.example', host: 'mixed.example' }]);
+    expect(dialed).toEqual([{ hostname: '93.184.216.34', servername: 'mixed.example', host: 'mixed.example' }]);
   });
 
   it.each([
@@ -144,48 +144,48 @@ describe('createGuardedConnector', () => {
     ['ECONNRESET', 'ETIMEDOUT', 'http'],
     ['ENETUNREACH', 'ETIMEDOUT', 'timeout'],
     ['ETIMEDOUT', 'ENETUNREACH', 'timeout'],
-  ])('of %s at one address and %s at the next one it tells what got furthest: %s', async (first, second, failure) => {
-    const { dial, dialled } = noteDials((address) => (address.includes(':') ? second : first));
+  ])('of %s at one address and %s at the next it reports the later stage: %s', async (first, second, failure) => {
+    const { dial, dialed } = recordDials((address) => (address.includes(':') ? second : first));
     expect((await connect({ dial }, { hostname: 'public.example' })).failure).toBe(failure);
-    expect(dialled.map((target) => target.hostname)).toEqual(['93.184.216.34', '2606:2800:220:1::1']);
+    expect(dialed.map((target) => target.hostname)).toEqual(['93.184.216.34', '2606:2800:220:1::1']);
   });
 
   it.each(['10.0.0.1', '127.0.0.1', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '0.0.0.0', 'fe80::1'])(
-    'the literal %s is never dialled',
+    'never connects to the literal %s',
     async (hostname) => {
-      const { dial, dialled } = noteDials();
+      const { dial, dialed } = recordDials();
       const error = await connect({ dial }, { hostname });
-      expect([error.failure, dialled]).toEqual(['blocked', []]);
+      expect([error.failure, dialed]).toEqual(['blocked', []]);
     },
   );
 
-  it('a name that leads elsewhere at its second look-up is refused at that dial', async () => {
-    const { dial, dialled } = noteDials();
+  it('a name that resolves to a private address at its second look-up is refused then', async () => {
+    const { dial, dialed } = recordDials();
     const lookups = [['93.184.216.34'], ['127.0.0.1']];
     const rebinding = async () => lookups.shift() ?? [];
     const options = { dial, resolve: rebinding };
     expect((await connect(options, { hostname: 'rebinding.example' })).failure).toBe('refused');
     expect((await connect(options, { hostname: 'rebinding.example' })).failure).toBe('blocked');
-    expect(dialled.map((target) => target.hostname)).toEqual(['93.184.216.34']);
+    expect(dialed.map((target) => target.hostname)).toEqual(['93.184.216.34']);
   });
 
-  it('plain http goes to allowed ranges alone', async () => {
-    const { dial, dialled } = noteDials();
+  it('plain http only goes to allowed ranges', async () => {
+    const { dial, dialed } = recordDials();
     const options = { dial, allowedRanges: loopback };
     const half = await connect(options, { hostname: 'half.example', protocol: 'http:' });
     const outside = await connect(options, { hostname: 'public.example', protocol: 'http:' });
     expect([half.failure, outside.failure]).toEqual(['refused', 'blocked']);
-    expect(dialled).toEqual([{ hostname: '127.0.0.1', host: 'half.example' }]);
+    expect(dialed).toEqual([{ hostname: '127.0.0.1', host: 'half.example' }]);
   });
 
-  it('a trailing dot does not reach SNI, an address is not sent as SNI', async () => {
-    const { dial, dialled } = noteDials();
+  it('SNI has no trailing dot and never an address', async () => {
+    const { dial, dialed } = recordDials();
     await connect({ dial, allowedRanges: loopback }, { hostname: 'localhost.' });
     await connect({ dial, allowedRanges: loopback }, { hostname: '::1' });
-    expect(dialled.map((target) => target.servername)).toEqual(['localhost', 'localhost', undefined]);
+    expect(dialed.map((target) => target.servername)).toEqual(['localhost', 'localhost', undefined]);
   });
 
-  it('a name with thousands of addresses costs a look at 64 of them', async () => {
+  it('at most 64 of the thousands of addresses of a name are checked', async () => {
     const resolve = async () => Array.from({ length: 5000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
     const error = await connect({ resolve }, { hostname: 'many.example' });
     expect([error.failure, error.message.match(/\(private\)/g)?.length]).toEqual(['blocked', 64]);
@@ -197,8 +197,8 @@ describe('createGuardedConnector', () => {
     ['ECONNRESET', 'http'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls'],
-  ])('a dial that fails with %s is a failure of class %s', async (code, failure) => {
-    const { dial } = noteDials(() => code);
+  ])('a connection attempt that fails with %s is a failure of class %s', async (code, failure) => {
+    const { dial } = recordDials(() => code);
     expect((await connect({ dial }, { hostname: '93.184.216.34' })).failure).toBe(failure);
   });
 });

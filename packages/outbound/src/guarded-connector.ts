@@ -11,7 +11,7 @@ import type { ResolveName } from './resolve-name.ts';
 /** Class of a failed connection. */
 export type ConnectFailure = 'blocked' | 'dns' | 'refused' | 'timeout' | 'tls' | 'http';
 
-/** Error of a connection that failed; `failure` is the class of the cause, the message names the address. */
+/** Error of a connection that failed. `failure` is the class of the cause; the message names the address. */
 export class ConnectError extends Error {
   readonly failure: ConnectFailure;
   readonly code: string;
@@ -23,22 +23,22 @@ export class ConnectError extends Error {
   }
 }
 
-/** Rules for the targets of connections: ranges allowed besides the public ones, and the resolver. */
+/** Rules for the targets of connections: the resolver, and the ranges allowed besides public ones. */
 export type TargetGuard = {
   allowedRanges: AddressRange[];
   resolve: ResolveName;
-  /** Allows plain http to public addresses too, for websites; by default only to allowed ranges. */
+  /** Allows plain http to public addresses too, for websites. By default http is only for allowed ranges. */
   allowsPlainHttp?: true;
 };
 
 /**
- * Progress of a dial by its failure. An unreachable network counts as refused: if a name has addresses of both families,
- * the one that this host has a route to says more.
+ * Progress of a connection attempt by its failure. An unreachable network counts as refused. If a name has addresses of
+ * both families, the address that this host has a route to gives the more useful error.
  */
 const stages: Record<ConnectFailure, number> = { dns: 0, blocked: 1, refused: 2, timeout: 3, http: 4, tls: 5 };
 
 const maxUrlLength = 2048;
-/** Maximum addresses tried per dial, so that a name with many addresses stays bounded. */
+/** Maximum addresses tried per connection, which bounds the time for a name with many addresses. */
 const maxAddresses = 4;
 /** Maximum addresses read from a DNS response. */
 const maxResolved = 64;
@@ -46,8 +46,8 @@ const fallbackTimeoutMs = 3000;
 const checkTimeoutMs = 3000;
 
 /**
- * Judges a URL by its text alone: returns why it must not be a target (one sentence beginning with "url"), null if it may be, or
- * the name whose look-up decides.
+ * Checks a URL by its text alone. Returns why it must not be a target (one sentence beginning with "url") or null if it
+ * may be. If the answer depends on DNS, returns the name to look up.
  */
 function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | null } | { name: string } {
   const url = parseTargetUrl(text, guard);
@@ -57,22 +57,22 @@ function judgeUrlText(text: string, guard: TargetGuard): { refusal: string | nul
 }
 
 /**
- * Returns why a URL must not be a target (one sentence beginning with "url"), or null if it may be: https (http only
- * to an allowed address), at most 2,048 characters, without user or password, with a public or allowed address in
- * whatever spelling. A name that does not resolve within 3 s is accepted with https, because the connector checks
- * again at every dial.
+ * Returns why a URL must not be a target (one sentence beginning with "url"), or null if it may be. A target has https,
+ * at most 2,048 characters, no user or password, and a public or allowed address in any spelling. http is only for
+ * allowed addresses. An https name that does not resolve within 3 s is accepted, because the connector checks again at
+ * every connection attempt.
  */
 export async function checkTargetUrl(text: string, guard: TargetGuard): Promise<string | null> {
   const judgement = judgeUrlText(text, guard);
   if ('refusal' in judgement) return judgement.refusal;
-  // A name that does not resolve is not refused here: the connector fails to dial it.
+  // A name that does not resolve is not refused here: the connector fails to connect to it.
   const addresses = await resolveWithin(judgement.name, guard.resolve, checkTimeoutMs).catch(() => []);
   return judgeAddresses(new URL(text), addresses, guard);
 }
 
 /**
- * Returns why a URL must not be read as a page (one sentence beginning with "url"), or null if it may be: as
- * checkTargetUrl, with http allowed like https.
+ * Returns why a URL must not be read as a page (a sentence beginning with "url"), or null. Same rules as
+ * checkTargetUrl, except that http is allowed like https.
  */
 export function checkPageUrl(text: string, guard: TargetGuard): Promise<string | null> {
   return checkTargetUrl(text, { ...guard, allowsPlainHttp: true });
@@ -81,8 +81,8 @@ export function checkPageUrl(text: string, guard: TargetGuard): Promise<string |
 type UrlCall = { guard: TargetGuard; prefetch(work: (call: PrefetchCall) => Promise<void>): void };
 
 /**
- * Refuses a URL that must not be a target. The text is checked at once; a name is looked up outside the transaction.
- * `path` is the URL's path in the body, such as `settings.url`. Throws invalid_request; its field is the path's first name.
+ * Refuses a URL that must not be a target. Checks the text at once, and looks up a name outside the transaction. `path` is the URL's path in the
+ * body, such as `settings.url`. Throws invalid_request with the path's first name as its field.
  */
 export function refusePrivateTarget(url: string, path: string, { guard, prefetch }: UrlCall): void {
   const refuse = (refusal: string | null) => {
@@ -103,7 +103,7 @@ function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): stri
   }
   const refusals = addresses.map((address) => refusalOfAddress(address, guard.allowedRanges));
   if (addresses.length === 0 || refusals.includes(null)) return null;
-  // A private address that a name resolves to must not leak: it is named only if the URL itself has it.
+  // A private address that a name resolves to must not leak. The message shows an address only if the URL contains it.
   const where = isIP(hostOf(url)) ? `${addresses[0]} (${refusals[0]})` : 'an address that is not public';
   return `url leads to ${where}; it must lead to a public address`;
 }
@@ -111,7 +111,7 @@ function judgeAddresses(url: URL, addresses: string[], guard: TargetGuard): stri
 function parseTargetUrl(text: string, { allowsPlainHttp }: TargetGuard): URL | string {
   if (text.length > 2 * maxUrlLength || codePoints(text) > maxUrlLength)
     return `url must be at most ${maxUrlLength} characters`;
-  // The URL parser drops tabs and newlines silently; the stored URL must be the one that is called.
+  // The URL parser silently drops tabs and newlines, but the stored URL must equal the called one.
   if (/[\p{Cc}\u0020\u00a0]/u.test(text)) return 'url must not contain spaces or control characters';
   if (hasLongAuthority(text)) return 'url must name a host of at most 253 characters';
   const url = URL.parse(text);
@@ -128,7 +128,7 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Returns the first addresses of a name. Throws a ConnectError if it has none, or does not resolve in time; throws the reason of an aborted signal. */
+/** Returns the first addresses of a name. Throws a ConnectError if it has none or does not resolve in time. Throws an aborted signal's reason. */
 async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: number, signal?: AbortSignal) {
   const late = () => new ConnectError('timeout', `${name} took over ${timeoutMs} ms to resolve`);
   const failed = (error: Error) => {
@@ -140,23 +140,23 @@ async function resolveWithin(name: string, resolve: ResolveName, timeoutMs: numb
   return addresses.slice(0, maxResolved);
 }
 
-/** An undici connector whose dial `signal` aborts at once, with the signal's reason; later it ends the connection. */
+/** An undici connector. `signal` aborts a connection attempt at once with the signal's reason, and closes an open connection. */
 export type GuardedConnector = (target: DialTarget, callback: buildConnector.Callback) => void;
 
 export type GuardedConnectorOptions = TargetGuard & {
-  /** Timeout of one dial, TLS handshake included. */
+  /** Timeout of one connection attempt, including the TLS handshake. */
   connectTimeoutMs: number;
-  /** Opens the connection to the vetted address given as `hostname`; `createDial`'s by default. */
+  /** Opens the connection to the checked address given as `hostname`. Default: `createDial`. */
   dial?: Dial;
-  /** A certificate authority to trust besides the system's, in PEM. */
+  /** A certificate authority in PEM to trust besides the system's. */
   certificateAuthority?: string;
 };
 
 /**
- * Creates an undici connector that resolves the name itself, checks every address and dials only accepted ones, one after
- * the other, pinned: nothing is resolved a second time. If all fail, the error is that of the address that got furthest.
- * SNI and certificate check use the name. Plain http goes only to explicitly allowed ranges, unless `allowsPlainHttp`;
- * another protocol, which starts TLS by itself, gets a plain socket. Fails with a ConnectError.
+ * Creates an undici connector that resolves the name itself and connects only to addresses that it has checked. It
+ * tries the addresses in order and never resolves the name twice. If all fail, it returns the error of the address that
+ * got furthest. SNI and the certificate check use the name. Plain http is only for allowed ranges, unless
+ * `allowsPlainHttp`. A protocol that starts TLS itself gets a plain socket. Fails with a ConnectError.
  */
 export function createGuardedConnector(options: GuardedConnectorOptions): GuardedConnector {
   const { connectTimeoutMs, dial = createDial(options.certificateAuthority) } = options;
@@ -164,7 +164,7 @@ export function createGuardedConnector(options: GuardedConnectorOptions): Guarde
     const addresses = await vettedAddresses(target, options);
     let furthest: ConnectError | null = null;
     for (const [index, address] of addresses.entries()) {
-      // After a wrong certificate the last one has no longer than others: else the request's deadline came first, and nobody heard of that.
+      // After a TLS error the last address gets the short timeout too. Otherwise the request's deadline would hide the TLS error.
       const isOther = index < addresses.length - 1 || furthest?.failure === 'tls';
       try {
         const timeoutMs = isOther ? Math.min(fallbackTimeoutMs, connectTimeoutMs) : connectTimeoutMs;
@@ -204,17 +204,17 @@ function dialOnce(dial: Dial, target: Parameters<Dial>[0], address: string): Pro
   const isTls = target.protocol === 'https:';
   const { servername: asked, ...rest } = target;
   const name = asked || (isIP(target.hostname) ? '' : target.hostname);
-  // SNI carries names without their trailing dot, and no addresses.
+  // SNI carries names without their trailing dot, and never addresses.
   const servername = name.replace(/\.$/, '');
   const pinned = { ...rest, hostname: address, ...(isTls && servername ? { servername } : {}) };
-  const dialled = () =>
+  const dialed = () =>
     new Promise<Socket>((resolve, reject) => {
       dial(pinned, (...[error, socket]) => {
         if (error) reject(new ConnectError(failureOf(error, isTls), `${address}: ${error.message}`, error));
         else resolve(socket);
       });
     });
-  return untilAborted(target.signal, dialled);
+  return untilAborted(target.signal, dialed);
 }
 
 function failureOf(error: Error, isTls: boolean): ConnectFailure {
@@ -227,26 +227,26 @@ function failureOf(error: Error, isTls: boolean): ConnectFailure {
 }
 
 /**
- * TLS with servers that customers name. A server chooses the group of a finite-field key exchange, and calculating in one of ten thousand bits
- * holds the event loop for half a second; a renegotiation is another handshake, at a time of the server's choice.
+ * TLS options for customers' servers. A server chooses the group of a finite-field key exchange, and one of 10,000 bits blocks the event loop for 500
+ * ms. Renegotiation is off, because it lets the server start another handshake at any time.
  */
 export const tlsOptions = {
   ciphers: `${DEFAULT_CIPHERS}:!kDHE`,
-  // In TLS 1.3 the groups are fixed, and some of them are dear as well.
+  // TLS 1.3 has fixed groups, and some of them are expensive too.
   ecdhCurve: 'X25519:P-256:P-384:P-521',
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/** Target of a dial, an address as `hostname`; `signal` ends the dial, and the connection. */
+/** Target of a connection attempt, with an address as `hostname`. `signal` aborts the attempt, and later the connection. */
 export type DialTarget = buildConnector.Options & { signal?: AbortSignal };
 
-/** Opens a connection within `timeoutMs`, by https with TLS, whose handshake counts too. */
+/** Opens a connection within `timeoutMs`. For https this includes the TLS handshake. */
 export type Dial = (target: DialTarget & { timeoutMs: number }, callback: buildConnector.Callback) => void;
 
-/** Creates the dial of a connector, which trusts the certificate authority `ca` (PEM), or the system's by default. */
+/** Creates the function that opens a connector's connections. It trusts the certificate authority `ca` (PEM), by default the system's. */
 export function createDial(ca?: string): Dial {
-  // Made with the first https: who starts TLS by himself, such as for each mail, needs no context.
-  let made: buildConnector.connector | undefined;
+  // Created with the first https connection: a client that starts TLS itself, such as for mail, needs no context.
+  let connectSecure: buildConnector.connector | undefined;
   const makeSecure = () => {
     const secureContext = createSecureContext({ ...tlsOptions, ...(ca ? { ca } : {}) });
     return buildConnector({ allowH2: false, maxCachedSessions: 1000, timeout: 0, secureContext });
@@ -267,12 +267,12 @@ export function createDial(ca?: string): Dial {
     socket.once('connect', () => {
       if (!isTls) return end(null, socket);
       const bounded = new BoundedSocket(socket);
-      made ??= makeSecure();
-      made({ ...target, httpSocket: bounded as unknown as Socket }, (...result) => {
+      connectSecure ??= makeSecure();
+      connectSecure({ ...target, httpSocket: bounded as unknown as Socket }, (...result) => {
         bounded.allow(Number.POSITIVE_INFINITY);
         end(...result);
       });
-      // The connector hears of errors alone, and a connection may close without one. An error that there is comes first.
+      // The connector reports only errors, but a connection may close without one. setImmediate lets a pending error come first.
       bounded.once('close', () => {
         if (!isOver) setImmediate(() => end(failure('ECONNRESET', 'ended before it was secure'), null));
       });
@@ -287,22 +287,22 @@ function failure(code: string, what: string): Error {
 }
 
 /**
- * Longest authority of a URL that is parsed, in UTF-16 units: a name has at most 253 characters, a port five. The parser encodes a name of any length
- * in time that grows with its square: 2,000 letters hold the event loop for 10 ms.
+ * Longest authority of a URL that is parsed, in UTF-16 units. A name has at most 253 characters and a port five. The
+ * parser encodes names in quadratic time: 2,000 letters block the event loop for 10 ms.
  */
 const maxAuthority = 260;
 
 /**
- * Returns the URL, or null if it is none or its host is too long to be a name. For every URL that a customer or a customer's server chose;
- * `base` is where a relative one begins.
+ * Parses a URL that a customer or a customer's server chose. Returns null if it is invalid or its host is too long for
+ * a name. `base` resolves a relative URL.
  */
 export function parseUrl(text: string, base?: string): URL | null {
   return hasLongAuthority(text) ? null : URL.parse(text, base);
 }
 
-/** Returns whether a URL has a host, with its user and port, that is too long to be a name. */
+/** Returns whether a URL's authority (user, host and port) is too long for a name. */
 export function hasLongAuthority(text: string): boolean {
-  // As the parser reads it: without leading blanks and without line breaks and tabs, and by any number of slashes of either kind.
+  // As the URL parser does: ignore leading blanks, line breaks and tabs, and accept any number of slashes and backslashes.
   const bare = text.replace(/[\t\n\r]/g, '').replace(/^[\0- ]+/, '');
   const start = /^(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,})/i.exec(bare)?.[0].length;
   if (start === undefined) return false;

@@ -3,7 +3,7 @@ import { type buildConnector, Client, type Dispatcher } from 'undici';
 /** Requests started on a client's current connection: the second and later ones reuse it. */
 type Connection = { requests: number };
 
-/** A client with one connection at a time, which gives a `ResendingHandler` the connection of its request. */
+/** A client with one connection at a time. It tells a `ResendingHandler` which connection its request uses. */
 export class ConnectionClient extends Client {
   readonly #connection: Connection;
 
@@ -27,16 +27,16 @@ export class ConnectionClient extends Client {
 }
 
 /**
- * Passes a request's events on to `handler`, but calls `resend` if the request went over a reused connection that was lost
- * before any byte of a response: that is how idle connections end, not a decision of the server. `resend` returns whether it
- * sends the request again, over a new connection.
+ * Passes a request's events on to `handler`. Calls `resend` instead if a reused connection is lost before any byte of
+ * the response. Idle connections end that way, so it is no decision of the server. `resend` returns whether it sends
+ * the request again, over a new connection.
  */
 export class ResendingHandler implements Dispatcher.DispatchHandler {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #resend: () => boolean;
-  /** Connection of the request; set when a client dispatches it. */
+  /** Connection of the request. Set when a client dispatches it. */
   connection: Connection | undefined;
-  #isOnKept = false;
+  #isReused = false;
   #hasResponse = false;
 
   constructor(handler: Dispatcher.DispatchHandler, resend: () => boolean) {
@@ -45,7 +45,7 @@ export class ResendingHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
-    if (this.connection) this.#isOnKept = this.connection.requests++ > 0;
+    if (this.connection) this.#isReused = this.connection.requests++ > 0;
     this.#handler.onRequestStart?.(controller, context);
   }
 
@@ -67,7 +67,7 @@ export class ResendingHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#isOnKept && !this.#hasResponse && isConnectionLost(error) && this.#resend()) return;
+    if (this.#isReused && !this.#hasResponse && isConnectionLost(error) && this.#resend()) return;
     this.#handler.onResponseError?.(controller, error);
   }
 }

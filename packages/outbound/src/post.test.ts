@@ -57,8 +57,8 @@ describe('one POST', () => {
   });
 });
 
-describe('what goes wrong has a class', () => {
-  it('http: a reset on a new connection, once', async () => {
+describe('each failure has a class', () => {
+  it('http: a reset on a new connection, which is not retried', async () => {
     let connections = 0;
     const url = await serveRaw((socket) => {
       connections++;
@@ -68,17 +68,17 @@ describe('what goes wrong has a class', () => {
     expect([result.error, result.status, connections]).toEqual(['http', undefined, 1]);
   });
 
-  it('a response that ends too early or too late leaves its status, and is no success', async () => {
+  it('a response that ends too early or too late keeps its status and is no success', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc';
     const cut = await post(await serveRaw((socket) => socket.once('data', () => socket.end(head))));
     expect([cut.error, cut.status, isSuccess(cut)]).toEqual(['http', 200, false]);
     const hung = await serveRaw((socket) => socket.once('data', () => socket.write(head)));
-    // The head has to come in time.
+    // The head must arrive before the deadline.
     const late = await post(hung, poster({ timeoutMs: 2_000 }));
     expect([late.error, late.status, isSuccess(late)]).toEqual(['timeout', 200, false]);
   });
 
-  it('tls: a self-signed certificate, a wrong name, a peer without TLS', async () => {
+  it('tls: a self-signed certificate, a wrong name, a server without TLS', async () => {
     const certified = { cert: testCertificate, key: testCertificateKey };
     const port = await listen(createTlsServer(certified, (_, response) => response.end('secret')));
     expect((await post(`https://localhost:${port}/`)).error).toBe('tls');
@@ -90,7 +90,7 @@ describe('what goes wrong has a class', () => {
     expect((await post(plain.replace('http:', 'https:'))).error).toBe('tls');
   });
 
-  it('tls: a wrong certificate at one address of a name, whose others refuse connections or say nothing', async () => {
+  it('tls: a wrong certificate at one address of a name whose other addresses refuse connections or are silent', async () => {
     const port = await listen(createTlsServer({ cert: testCertificate, key: testCertificateKey }));
     await listen(createSocketServer(), port, '127.0.0.4');
     for (const addresses of [
@@ -102,7 +102,7 @@ describe('what goes wrong has a class', () => {
     }
   });
 
-  it('the deadline of one does not touch another, and a connection that was cut is not used again', async () => {
+  it('a deadline does not affect another request, and a connection that was cut is not reused', async () => {
     let requests = 0;
     const url = await serve((_, response) => {
       requests++;
@@ -119,7 +119,7 @@ describe('what goes wrong has a class', () => {
 describe('the response is bounded', () => {
   const limit = 64 * 1024;
 
-  it('2 KiB of it are kept, in whole characters and without NUL', async () => {
+  it('to 2 KiB kept, in whole characters and without NUL', async () => {
     const result = await post(await respondWith(200, {}, `x\0${'€'.repeat(2000)}`));
     expect(result.body).toBe(`x\ufffd${'€'.repeat(681)}`);
     expect(Buffer.byteLength(result.body)).toBeLessThanOrEqual(2048);
@@ -127,7 +127,7 @@ describe('the response is bounded', () => {
     expect(Buffer.byteLength(bytes.body)).toBeLessThanOrEqual(2048);
   });
 
-  it('64 KiB are taken, a byte more is a failure of a 2xx, and leaves a failure what it is', async () => {
+  it('to 64 KiB: a byte more fails a 2xx response and does not change the result of another status', async () => {
     const whole = await post(await respondWith(200, {}, Buffer.alloc(limit, 'a')));
     expect([whole.status, whole.error, whole.body.length]).toEqual([200, undefined, 2048]);
     const more = await post(await respondWith(200, {}, Buffer.alloc(limit + 1, 'a')));
@@ -136,7 +136,7 @@ describe('the response is bounded', () => {
     expect([failed.status, failed.error]).toEqual([410, undefined]);
   });
 
-  it('so are 8,192 chunks, and one more is a failure as well', async () => {
+  it('to 8,192 chunks: one more is a failure', async () => {
     const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
     const inChunks = (count: number) =>
       serveRaw((socket) => socket.once('data', () => socket.write(`${head}${'1\r\na\r\n'.repeat(count)}0\r\n\r\n`)));
@@ -146,7 +146,7 @@ describe('the response is bounded', () => {
     expect([more.status, more.error]).toEqual([200, 'too_large']);
   });
 
-  it('compressed noise of exactly 64 KiB is taken, a byte more is not, and broken compression is left as it came', async () => {
+  it('to 64 KiB after decompression, and invalid compressed data is kept as received', async () => {
     const zipped = (bytes: Buffer) => respondWith(200, { 'content-encoding': 'gzip' }, bytes);
     const noise = await post(await zipped(gzipSync(randomBytes(limit))));
     expect([noise.status, noise.error]).toEqual([200, undefined]);
@@ -155,7 +155,7 @@ describe('the response is bounded', () => {
     expect([broken.status, broken.error, broken.body]).toEqual([200, undefined, 'not gzip']);
   });
 
-  it('zstd that asks for a window of 128 MiB is left as it came', async () => {
+  it('to a zstd window of 8 MiB: a body that asks for 128 MiB is kept as received', async () => {
     const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: 27 } });
     stream.write('{"ok":true}');
     const bytes = await buffer(stream.end());
@@ -164,7 +164,7 @@ describe('the response is bounded', () => {
   });
 });
 
-it('an endpoint that hangs keeps its idle connections from nobody, and can be cut off afterwards', async () => {
+it('an endpoint that hangs does not keep its idle connections from others, and can be aborted afterwards', async () => {
   const waiting: ServerResponse[] = [];
   const server = createServer((request, response) => {
     request.resume();

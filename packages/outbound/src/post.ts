@@ -23,26 +23,26 @@ import { parseRetryAfter } from './retry-after.ts';
 export type PostError = ConnectFailure | 'too_large';
 
 /**
- * Result of one POST; `isSuccess` tells success. `body` is at most 2 KiB, or `keptBytes`; `retryAfterMs` at most a day;
- * `durationMs` is from the call to the last byte.
+ * Result of one POST; see `isSuccess`. `body` has at most 2 KiB, or `keptBytes`. `retryAfterMs` is at most a day.
+ * `durationMs` lasts from the call to the last byte.
  */
 export type PostResult = {
   status?: number;
   error?: PostError;
-  /** Aborted by the caller; `error` is http. */
+  /** Aborted by the caller. `error` is then http. */
   isAborted?: true;
   body: string;
   durationMs: number;
   retryAfterMs?: number;
 };
 
-/** One POST; requests with the same `poolKey` and origin share connections. The body is sent byte for byte. */
+/** One POST. Requests with the same `poolKey` and origin share connections. The body is sent byte for byte. */
 export type PostRequest = {
   poolKey: string;
   url: string;
   headers: Record<string, string>;
   body: string | Buffer;
-  /** Sends the trace too, which the receiver may continue. */
+  /** Also sends the trace context, which the receiver may continue. */
   continuesTrace?: true;
 };
 
@@ -50,19 +50,19 @@ export type PosterOptions = Omit<GuardedConnectorOptions, 'connectTimeoutMs'> &
   PoolBounds & {
     /** One deadline for DNS, connection, TLS, headers and body. */
     timeoutMs: number;
-    /** Bytes kept of a response's body; default 2 KiB. */
+    /** Bytes kept of a response's body. Default: 2 KiB. */
     keptBytes?: number;
-    /** For requests that must not arrive twice: none is sent again when a reused connection turns out to be closed. */
+    /** For requests that must not arrive twice: disables the resend after a reused connection was closed. */
     neverResends?: true;
   };
 
 export type Poster = {
   /** Never rejects: every outcome is a PostResult. */
   post(request: PostRequest): Promise<PostResult>;
-  /** Aborts every POST with this `poolKey` that is in flight, with its connections and dials. */
+  /** Aborts every POST with this `poolKey` that is in flight, with its connections and connection attempts. */
   abort(poolKey: string): void;
   openSockets(): number;
-  /** Closes every connection; POSTs in flight end with error http. */
+  /** Closes every connection. POSTs in flight end with the error http. */
   close(): Promise<void>;
 };
 
@@ -71,13 +71,13 @@ export function isSuccess(result: PostResult): boolean {
   return result.error === undefined && result.status !== undefined && result.status >= 200 && result.status < 300;
 }
 
-/** Chunks of a response: the longest has eight bytes in each. Of a byte each they cost many times what they bring. */
+/** Maximum chunks of a response, eight bytes each at the longest response. Chunks of a single byte cost many times their content. */
 const maxChunks = 8_192;
 /** Size of the buffer that most responses fit into. */
 const firstBytes = 1_024;
 const noBytes = Buffer.alloc(0);
 
-/** Creates the client for addresses that customers name: guarded targets, reused HTTP/1.1 connections, one deadline, no redirects. */
+/** Creates the client for customers' addresses: checked targets, reused HTTP/1.1 connections, one deadline, no redirects. */
 export function createPoster(options: PosterOptions): Poster {
   const { timeoutMs } = options;
   const connect = createGuardedConnector({ ...options, connectTimeoutMs: timeoutMs });
@@ -89,11 +89,11 @@ export function createPoster(options: PosterOptions): Poster {
     const path = target.pathname + target.search;
     const entry = pools.take(request.poolKey, target.origin);
     const attempt = new Attempt(entry, { origin: target.origin, path, method: 'POST', headers, body }, options);
-    const inTime = whenLate(timeoutMs, () => attempt.stop('timeout'));
+    const cancelDeadline = whenLate(timeoutMs, () => attempt.stop('timeout'));
     attempt.send();
     const result = await attempt.done.promise;
-    inTime();
-    pools.giveBack(entry);
+    cancelDeadline();
+    pools.release(entry);
     return result;
   };
 
@@ -138,8 +138,8 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    // The deadline passed while it waited for a connection: nothing is sent.
-    if (this.isOver) controller.abort(new Error('the deadline had passed'));
+    // The deadline passed while the request waited for a connection, so it is not sent.
+    if (this.isOver) controller.abort(new Error('the deadline has passed'));
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
@@ -168,7 +168,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.settle(error instanceof ConnectError ? error.failure : 'http');
   }
 
-  /** Ends the attempt for a reason of ours and aborts what is still in flight. */
+  /** Settles the attempt with an error of this client and aborts its request. */
   stop(error: PostError): void {
     this.settle(error);
     this.controller?.abort(new Error(`stopped: ${error}`));
@@ -180,7 +180,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     else this.settle(undefined, body);
   }
 
-  /** Ends the attempt; `decoded` is the body of a response with an encoding, if there is a whole one. */
+  /** Settles the attempt. `decoded` is the body of a response with an encoding, if the whole body arrived. */
   private settle(error: PostError | undefined, decoded: Buffer = noBytes): void {
     if (this.isOver) return;
     this.isOver = true;

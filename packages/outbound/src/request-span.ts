@@ -1,8 +1,8 @@
 import { inSpan, markFailed, SpanKind, setHttpStatus, telemetryEnabled } from '@customer-platform/service-kit';
 
 /**
- * Runs a request in a client span, if there is a trace to continue; a response from `failedFrom` on, and a failure without one, is an error.
- * Of the URL the span has only where it leads: paths and queries of customers' URLs contain tokens.
+ * Runs a request in a client span, if there is a trace to continue. A status of at least `failedFrom` and a failure without a response mark the span
+ * as failed. The span has only the URL's scheme, host and port, because paths and queries of customers' URLs contain tokens.
  */
 export async function inRequestSpan<Result extends { status?: number; error?: string | undefined }>(
   method: 'GET' | 'POST',

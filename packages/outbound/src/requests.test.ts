@@ -4,12 +4,12 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   closeLoopback,
   methods,
-  nobody,
   respondWith,
   respondWithChunkWithoutEnd,
   respondWithHints,
   serve,
   serveRaw,
+  stoppedServerUrl,
 } from '../test/loopback.ts';
 
 const mebibyte = 1_048_576;
@@ -17,11 +17,11 @@ const never = () => new Promise<never>(() => undefined);
 
 afterEach(closeLoopback);
 
-describe.each(methods)('a %s that goes wrong has a class', (_, makeSend) => {
+describe.each(methods)('a failed %s has a class', (_, makeSend) => {
   it('dns and refused', async () => {
     const resolve = () => Promise.reject(new Error('no such name'));
     expect(await makeSend({ resolve })('https://nowhere.example/')).toMatchObject({ error: 'dns' });
-    expect(await makeSend()(await nobody())).toMatchObject({ error: 'refused' });
+    expect(await makeSend()(await stoppedServerUrl())).toMatchObject({ error: 'refused' });
   });
 
   it.each([
@@ -37,7 +37,7 @@ describe.each(methods)('a %s that goes wrong has a class', (_, makeSend) => {
     expect(await send(target)).toMatchObject({ error: 'blocked' });
   });
 
-  it('http: no HTTP, a response that breaks off, and a row of informational ones without an end', async () => {
+  it('http: no HTTP, a response that breaks off, and endless informational responses', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc';
     for (const url of [
       await serveRaw((socket) => socket.end('220 mail.example ESMTP\r\n')),
@@ -54,14 +54,14 @@ describe.each(methods)('a %s that goes wrong has a class', (_, makeSend) => {
     ['the headers', () => serve(() => undefined), {}],
     ['headers that drip', () => dripping('HTTP/1.1 200 OK\r\nx: ', 'x'), {}],
     ['a body that drips', () => dripping('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\nx\r\n'), {}],
-    ['what comes beside a body, in a row without an end', () => serveRaw(respondWithChunkWithoutEnd), {}],
+    ['an endless chunk extension in a body', () => serveRaw(respondWithChunkWithoutEnd), {}],
   ])('timeout: its deadline covers %s', async (_what, target, options) => {
     const send = makeSend({ timeoutMs: 300, ...options });
     expect(await send(await target())).toMatchObject({ error: 'timeout' });
   });
 });
 
-/** Starts a server that begins a response so, and goes on a little at a time. */
+/** Starts a server that sends the head of a response, then a part every 20 ms. */
 function dripping(head: string, part: string): Promise<string> {
   return serveRaw((socket) => {
     socket.once('data', () => socket.write(head));
@@ -81,7 +81,7 @@ describe.each(methods)('the response to a %s', (_, makeSend) => {
     ['br', brotliCompressSync(text)],
     ['gzip, br', brotliCompressSync(gzipSync(text))],
     ['identity', text],
-  ])('is inflated where it is %s', async (encoding, bytes) => {
+  ])('is decompressed if its encoding is %s', async (encoding, bytes) => {
     const result = await makeSend()(await respondWith(200, { 'content-encoding': encoding }, bytes));
     expect(result).toMatchObject({ status: 200 });
     expect(String('body' in result && result.body)).toBe(text.toString());
@@ -93,7 +93,7 @@ describe.each(methods)('the response to a %s', (_, makeSend) => {
     ['br', brotliCompressSync(zeros)],
     ['gzip, gzip', gzipSync(gzipSync(zeros))],
     ['gzip', gzipSync(randomBytes(6 * mebibyte))],
-  ])('is cut where it is a %s bomb, while it is inflated', async (encoding, bytes) => {
+  ])('is cut while it is decompressed if it is a %s bomb', async (encoding, bytes) => {
     const url = await respondWith(200, { 'content-encoding': encoding }, bytes);
     const before = process.memoryUsage.rss();
     let most = 0;
@@ -108,7 +108,7 @@ describe.each(methods)('the response to a %s', (_, makeSend) => {
     expect(most).toBeLessThan(50 * mebibyte);
   });
 
-  it('is not read on where it has no end', async () => {
+  it('is not read further if it is endless', async () => {
     let written = 0;
     const url = await serve((request, response) => {
       const more = () => {
@@ -125,7 +125,7 @@ describe.each(methods)('the response to a %s', (_, makeSend) => {
 });
 
 describe.each(methods)('the sockets of a %s', (_, makeSend) => {
-  it('are reused, never between two keys, and bounded for each: what is beyond waits for its turn', async () => {
+  it('are reused, never shared by two keys, and bounded for each key: further requests wait', async () => {
     let connections = 0;
     const url = await serve(
       (request, response) => request.resume().on('end', () => response.end('x')),
@@ -139,7 +139,7 @@ describe.each(methods)('the sockets of a %s', (_, makeSend) => {
     expect(connections).toBe(3);
   });
 
-  it('are bounded in all: idle ones make room, and everything is still responded to', async () => {
+  it('are bounded in total: idle ones are closed, and every request still gets its response', async () => {
     const url = await respondWith(200);
     const send = makeSend({ maxSockets: 5 });
     const results = await Promise.all(Array.from({ length: 40 }, (_none, index) => send(url, `key ${index}`)));

@@ -31,8 +31,8 @@ async function serve(onRequest: (seen: Seen) => void) {
 const post = (client: Poster, url: string, poolKey = 'endpoint') =>
   client.post({ poolKey, url, headers: {}, body: '{}' });
 
-describe.each(methods)('a %s over a kept connection that closes before it gets a response', (_, makeSend) => {
-  it('is sent again, also where another connection was begun meanwhile', async () => {
+describe.each(methods)('a %s over a reused connection that closes before it gets a response', (_, makeSend) => {
+  it('is sent again, also if another connection opened meanwhile', async () => {
     const server = await serve(({ connection, request, socket }) => {
       if (connection > 1 || request === 1) socket.write(emptyResponse);
       else void waitFor('another connection', () => server.connections() > 1).then(() => socket.destroy());
@@ -45,7 +45,7 @@ describe.each(methods)('a %s over a kept connection that closes before it gets a
     expect(server.seen.toSorted()).toEqual(['1.1', '1.2', '2.1', '3.1']);
   });
 
-  it('is sent again over a new connection, not over another kept one', async () => {
+  it('is sent again over a new connection, not over another idle one', async () => {
     const held: Socket[] = [];
     const server = await serve(({ request, socket }) => {
       if (request > 1) socket.destroy();
@@ -85,7 +85,7 @@ describe.each(methods)('a %s over a kept connection that closes before it gets a
   });
 });
 
-it('a request that must not come twice is not sent again', async () => {
+it('a request that must not arrive twice is not sent again', async () => {
   const server = await serve(({ request, socket }) => {
     if (request === 1) socket.write(emptyResponse);
     else socket.destroy();
@@ -98,7 +98,7 @@ it('a request that must not come twice is not sent again', async () => {
 });
 
 describe('aborting a key', () => {
-  it('cuts off its requests and those that are sent again, and nothing of other keys', async () => {
+  it('aborts its requests, resent ones too, and none of other keys', async () => {
     const server = await serve(({ connection, request, socket }) => {
       if (connection > 1) return;
       if (request === 1) socket.write(emptyResponse);
@@ -119,14 +119,14 @@ describe('aborting a key', () => {
     expect([server.seen.length, await Promise.race([other, 'waits'])]).toEqual([5, 'waits']);
   });
 
-  it('cuts off a dial, whose socket is free at once', async () => {
+  it('aborts a connection attempt, whose socket is free at once', async () => {
     const server = await serve(() => undefined);
     const client = poster();
-    // A server that accepts and sends nothing: the handshake does not end.
-    const dialling = post(client, server.url.replace('http:', 'https:'));
-    await waitFor('the dial', () => server.seen.length === 1);
+    // The server accepts and sends nothing, so the handshake does not end.
+    const connecting = post(client, server.url.replace('http:', 'https:'));
+    await waitFor('the connection', () => server.seen.length === 1);
     client.abort('endpoint');
-    expect(await dialling).toMatchObject({ error: 'http', isAborted: true });
+    expect(await connecting).toMatchObject({ error: 'http', isAborted: true });
     await waitFor('its socket to be free', () => client.openSockets() === 0);
     const again = post(client, server.url);
     await waitFor('the next request', () => server.seen.length === 2);

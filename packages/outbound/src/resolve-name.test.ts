@@ -14,19 +14,19 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-/** Starts a name server; `respond` sends what it has. */
+/** Starts a name server; `respond` sends its replies. */
 async function startNameServer(respond: (query: Buffer, reply: (message: Buffer) => void) => void): Promise<string> {
   const socket = createSocket('udp4');
   sockets.push(socket);
   socket.on('message', (query, { port, address }) =>
-    // What comes after the end of a test has nobody to go to.
+    // A reply after the end of a test has no socket to use.
     respond(query, (message) => sockets.includes(socket) && socket.send(message, port, address)),
   );
   await new Promise<void>((bound) => socket.bind(0, '127.0.0.1', bound));
   return `127.0.0.1:${(socket.address() as AddressInfo).port}`;
 }
 
-/** Starts a name server that has nothing: it says so with this response code, or is silent where there is none. */
+/** Starts a name server without records: it replies with this response code, or is silent if the code is undefined. */
 function nameServer(code: number | undefined): Promise<string> {
   return startNameServer((query, reply) => {
     if (code === undefined) return;
@@ -49,7 +49,7 @@ function replyTo(query: Buffer, hasAddress: boolean): Buffer {
   const head = Buffer.from(query.subarray(0, questionOf(query).end));
   head.writeUInt16BE(0x8180, 2);
   head.writeUInt16BE(hasAddress ? 1 : 0, 6);
-  // Without what the query may have more: the options of EDNS.
+  // Leave out the EDNS options, which the query may have.
   head.writeUInt32BE(0, 8);
   const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 192, 0, 2, 1]);
   return hasAddress ? Buffer.concat([head, record]) : head;
@@ -71,7 +71,7 @@ it('finds what DNS does not have in the hosts file', async () => {
   await expect(resolve('unknown.test')).rejects.toMatchObject({ code: 'ENOTFOUND' });
 });
 
-it('leaves the look-ups of the process alone, however many names have a server that is silent or has nothing', async () => {
+it('does not block other look-ups of the process, however many names have a silent or empty server', async () => {
   const [silent, empty] = [await nameServer(undefined), await nameServer(0)];
   const file = hostsFile('');
   const resolvers = [silent, empty].map((server) => createNameResolver(1_000, { servers: [server], hostsFile: file }));
@@ -80,12 +80,12 @@ it('leaves the look-ups of the process alone, however many names have a server t
       resolve(`name-${index}.test`).catch((error: { code: string }) => error.code),
     ),
   );
-  // The system's look-up would wait for a thread that one of those names has.
+  // The system's look-up would wait for a thread that is blocked by one of these names.
   expect((await lookup('localhost')).address).toBeDefined();
   expect(new Set(await Promise.all(looking))).toEqual(new Set(['ETIMEOUT', 'ENODATA']));
 });
 
-it('waits for a slow name as long as ever, however fast the names of others are', async () => {
+it('waits for a slow name for its whole time, however fast the names of others are', async () => {
   const slowMs = 1_500;
   const server = await startNameServer((query, reply) => {
     const { name, isIpv6 } = questionOf(query);
@@ -97,7 +97,7 @@ it('waits for a slow name as long as ever, however fast the names of others are'
   expect(await Promise.all(slow)).toEqual([['192.0.2.1'], ['192.0.2.1'], ['192.0.2.1']]);
 });
 
-it('waits less for IPv6 addresses that are never told of than for a server that takes seconds', async () => {
+it('waits less for IPv6 addresses that never arrive than for a server that takes seconds', async () => {
   const laterMs = 5_000;
   const server = await startNameServer((query, reply) => {
     const { name, isIpv6 } = questionOf(query);

@@ -3,23 +3,23 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { onceAtATime, withTimeout } from '@customer-platform/service-kit';
 
-/** Resolves a host name to all of its addresses; rejects where there is none. */
+/** Resolves a host name to all of its addresses. Rejects if it has none. */
 export type ResolveName = (name: string) => Promise<string[]>;
 
-/** DNS responses that mean "not in DNS": then the hosts file is read. */
+/** DNS errors that mean "not in DNS". After these the hosts file is read. */
 const notInDns = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME']);
 
 /**
- * Longest wait for the IPv6 addresses of a name that has IPv4 ones, which are tried first anyway: some name servers never say that there are none.
+ * Longest wait for the IPv6 addresses of a name that has IPv4 ones, which come first. Some name servers never answer that there are none.
  */
-const furtherMs = 250;
-/** Queries of one look-up to each name server, the first of which has half of the time. */
+const ipv6WaitMs = 250;
+/** Queries per look-up to each name server. The first one gets half of the time. */
 const tries = 2;
 
 /**
- * Makes a resolver that asks DNS, and the hosts file for what DNS does not have. Never the system's look-up: that waits for a silent name
- * server on a thread of the process, and the next look-ups, the database's among them, wait behind it. IPv4 addresses come first.
- * Look-ups of one name at one time share one query. Rejects with the DNS error, after `timeoutMs` with ETIMEOUT.
+ * Creates a resolver that asks DNS, then the hosts file. The system's look-up is unsuitable: it blocks a thread while a
+ * name server is silent, and other look-ups such as the database's queue behind it. IPv4 addresses come first.
+ * Simultaneous look-ups of one name share one query. Rejects with the DNS error, or with ETIMEOUT after `timeoutMs`.
  */
 export function createNameResolver(
   timeoutMs: number,
@@ -27,8 +27,8 @@ export function createNameResolver(
 ): ResolveName {
   const { servers, hostsFile = '/etc/hosts' } = options;
   return onceAtATime(async (name) => {
-    // One for each look-up: it learns from its replies how long to wait for the next, and names of which one customer's server speaks at once
-    // would have it give up those of another's slower one.
+    // Each look-up has its own resolver, because a resolver adapts its timeouts to earlier replies. Replies of one
+    // customer's fast name server would make it give up on another customer's slow one.
     const resolver = new Resolver({ timeout: Math.max(1, Math.floor(timeoutMs / 2)), tries });
     if (servers) resolver.setServers(servers);
     const late = () => Object.assign(new Error(`no address within ${timeoutMs} ms`), { code: 'ETIMEOUT' });
@@ -42,13 +42,13 @@ export function createNameResolver(
 
 async function resolveWith(resolver: Resolver, hostsFile: string, name: string): Promise<string[]> {
   const bare = name.toLowerCase().replace(/\.$/, '');
-  // Names under localhost mean the loopback addresses without being asked for (RFC 6761).
+  // Names under localhost mean the loopback addresses, without a query (RFC 6761).
   if (bare === 'localhost' || bare.endsWith('.localhost')) return ['127.0.0.1', '::1'];
   const [ipv4, ipv6] = [resolver.resolve4(name), resolver.resolve6(name)];
-  // It may fail before it is awaited.
+  // Handle the rejection here, since the query may fail before it is awaited.
   ipv6.catch(() => undefined);
   const hasIpv4 = await ipv4.then(Boolean, () => false);
-  const replies = await Promise.allSettled([ipv4, hasIpv4 ? withTimeout(furtherMs, ipv6) : ipv6]);
+  const replies = await Promise.allSettled([ipv4, hasIpv4 ? withTimeout(ipv6WaitMs, ipv6) : ipv6]);
   const addresses = replies.flatMap((reply) => (reply.status === 'fulfilled' ? reply.value : []));
   if (addresses.length > 0) return addresses;
   const failures = replies.flatMap((reply) =>
@@ -61,7 +61,7 @@ async function resolveWith(resolver: Resolver, hostsFile: string, name: string):
   return listed;
 }
 
-/** Returns the addresses that a hosts file gives a name, which is in lower case. */
+/** Returns the addresses that a hosts file lists for a name in lower case. */
 function addressesIn(hosts: string, name: string): string[] {
   return hosts.split('\n').flatMap((line) => {
     const [address = '', ...names] = line.split('#', 1)[0]!.trim().toLowerCase().split(/\s+/);

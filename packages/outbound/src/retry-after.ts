@@ -7,8 +7,8 @@ const httpDateForms = [
 const asctimeForm = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
- * Returns the milliseconds that a Retry-After header asks for: whole seconds, or an HTTP-date (in any of its three forms)
- * after `nowMs`; at most a day. Undefined if it is missing, invalid, zero or past.
+ * Returns the milliseconds that a Retry-After header asks for, at most a day. Accepts whole seconds, or an HTTP-date in
+ * any of its three forms, relative to `nowMs`. Returns undefined if it is missing, invalid, zero or past.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';

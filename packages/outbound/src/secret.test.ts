@@ -12,7 +12,7 @@ describe('endpoint secrets', () => {
     expect(newSigningSecret()).not.toBe(secret);
   });
 
-  it('what is stored does not show the secret and comes back whole', () => {
+  it('a stored secret does not show its text and decrypts to it', () => {
     const secret = newSigningSecret();
     const stored = encryptSecret(keys, secret, 'account', 'endpoint');
     expect(stored.includes(secret.slice(6, 20))).toBe(false);
@@ -33,7 +33,7 @@ describe('endpoint secrets', () => {
     expect(() => decryptSecret(keys, stored.subarray(0, 29), 'account', 'endpoint')).toThrow('longer than');
   });
 
-  it('a new key in front encrypts, the old one still decrypts, a missing one is named', () => {
+  it('a new first key encrypts, the old one still decrypts, and the error for a missing one names it', () => {
     const [first, second] = [`1:${key()}`, `2:${key()}`];
     const old = encryptSecret(parseSecretKeys(first), 'whsec_x', 'a', 'e');
     const both = parseSecretKeys(`${second},${first}`);
@@ -48,7 +48,7 @@ describe('endpoint secrets', () => {
   });
 
   it.each(['short', `300:${key()}`, `1:${key()},1:${key()}`, `1:${randomBytes(16).toString('base64')}`])(
-    'keys written as "%s" are refused without showing them',
+    'keys written as "%s" are refused without showing them in the error',
     (text) => {
       const parse = () => parseSecretKeys(text);
       expect(parse).toThrow(/^secret key [12] must be <number 0-255, each once>:<base64 of 32 bytes>$/);

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { openText, sealText } from '@customer-platform/service-kit';
 
-/** Encryption keys by number; new secrets are encrypted with `current`. */
+/** Encryption keys by number. New secrets are encrypted with `current`. */
 export type SecretKeys = { current: number; byId: ReadonlyMap<number, Buffer> };
 
-/** Bytes of key number, nonce and tag: a stored secret has more. */
+/** Bytes of key number, nonce and tag. A stored secret is longer. */
 const minBytes = 29;
 
 /**
- * Parses "1:<base64>,2:<base64>", keys of 32 bytes numbered 0 to 255, or one bare base64 key, which is number 1. The first
- * one encrypts, all of them decrypt: put a new key in front to rotate. Throws a RangeError that never shows the key.
+ * Parses "1:<base64>,2:<base64>", keys of 32 bytes numbered 0 to 255. A single base64 key without a number is number 1. The first key encrypts and
+ * all keys decrypt, so put a new key first to rotate. Throws a RangeError that never shows a key.
  */
 export function parseSecretKeys(text: string): SecretKeys {
   const byId = new Map<number, Buffer>();
@@ -31,18 +31,18 @@ export function newSigningSecret(): string {
 }
 
 /**
- * Encrypts a secret with AES-256-GCM into key number (1 byte), nonce (12), ciphertext, tag (16). It is bound to its
- * account and `row`: copied to another row it does not decrypt.
+ * Encrypts a secret with AES-256-GCM into key number (1 byte), nonce (12), ciphertext, tag (16). The result is bound to
+ * its account and `row`: in another row it does not decrypt.
  */
 export function encryptSecret(keys: SecretKeys, secret: string, accountId: string, row: string): Buffer {
   const id = keys.current;
   return Buffer.concat([Buffer.of(id), sealText(keyWith(keys, id), secret, boundTo(id, accountId, row))]);
 }
 
-/** Returns the secret that encryptSecret encrypted. Throws if the key is unknown, or the bytes, account or row differ. */
+/** Returns the secret that encryptSecret encrypted. Throws if the key is unknown, or if the bytes, account or row differ. */
 export function decryptSecret(keys: SecretKeys, stored: Uint8Array, accountId: string, row: string): string {
   const bytes = Buffer.from(stored);
-  if (bytes.length <= minBytes) throw new RangeError('a stored secret is longer than its nonce and tag');
+  if (bytes.length <= minBytes) throw new RangeError(`a stored secret must be longer than ${minBytes} bytes`);
   const id = bytes.readUInt8(0);
   return openText(keyWith(keys, id), bytes.subarray(1), boundTo(id, accountId, row));
 }

@@ -18,7 +18,7 @@ describe('signingKeyOf', () => {
   );
 });
 
-it('the code that docs/webhooks.md shows, and ours, accept what is signed here, and nothing else', async () => {
+it('isSigned and the code in docs/webhooks.md accept only what signatureHeader signed', async () => {
   const page = readFileSync(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8');
   const code = /```js\n([\s\S]*?)```/.exec(page)![1]!;
   const shown = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
@@ -49,7 +49,7 @@ it('the code that docs/webhooks.md shows, and ours, accept what is signed here, 
 describe('a header of many signatures', () => {
   const key = createSecretKey(Buffer.alloc(32, 1));
   const signed = signatureHeader('evt', 1_790_000_000, '{}', [key]);
-  const isTaken = (signatures: string) => {
+  const isAccepted = (signatures: string) => {
     const headers = { 'webhook-id': 'evt', 'webhook-timestamp': '1790000000', 'webhook-signature': signatures };
     return isSigned(headers, '{}', [key], new Date(1_790_000_000_000));
   };
@@ -58,8 +58,8 @@ describe('a header of many signatures', () => {
     [1_000, true],
     [1_001, false],
     [15_000, false],
-  ])('of %i characters with the right one is taken: %s', (length, taken) => {
+  ])('of %i characters with the right one is accepted: %s', (length, accepted) => {
     const others = ' '.repeat(length - signed.length);
-    expect([isTaken(others + signed), isTaken(signed)]).toEqual([taken, true]);
+    expect([isAccepted(others + signed), isAccepted(signed)]).toEqual([accepted, true]);
   });
 });

@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 /**
- * Returns the key of a signing secret, `whsec_` + base64, made once for any number of signatures. Throws a RangeError unless they are 24 to 64, the sizes that
- * Standard Webhooks allows.
+ * Returns the key of a signing secret, `whsec_` + base64, for any number of signatures. Throws a RangeError unless the
+ * secret has 24 to 64 bytes, the sizes that Standard Webhooks allows.
  */
 export function signingKeyOf(secret: string): KeyObject {
   const text = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1] ?? '';
@@ -12,8 +12,8 @@ export function signingKeyOf(secret: string): KeyObject {
 }
 
 /**
- * Returns the webhook-signature header of Standard Webhooks v1: `v1,` + base64 HMAC-SHA256 of `id.timestamp.body`, one for
- * each key, space-separated. The timestamp is in Unix seconds; the body is signed byte for byte as it is sent.
+ * Returns the webhook-signature header of Standard Webhooks v1, one signature per key, space-separated. A signature is `v1,` + base64 HMAC-SHA256 of
+ * `id.timestamp.body`. The timestamp is in Unix seconds. The body is signed byte for byte as sent.
  */
 export function signatureHeader(
   id: string,
@@ -28,14 +28,14 @@ export function signatureHeader(
   return signatures.join(' ');
 }
 
-/** Maximum distance of a signature's timestamp from now, in seconds. */
+/** Maximum difference between a signature's timestamp and now, in seconds. */
 const toleranceSeconds = 300;
-/** Maximum length of the header, some twenty signatures: each is compared with each key. */
+/** Maximum length of the header, about 20 signatures: each is compared with the signature of each key. */
 const maxSignaturesLength = 1_000;
 
 /**
- * Returns whether one of the keys signed a request's body by Standard Webhooks, at most five minutes from `now`; false where the signatures are longer than 1,000
- * characters. Header names are in lower case, as Node has them.
+ * Returns whether one of the keys signed a request's body by Standard Webhooks, at most five minutes from `now`.
+ * Returns false if the signature header is longer than 1,000 characters. Header names are in lower case, as in Node.
  */
 export function isSigned(
   headers: Readonly<Record<string, string | string[] | undefined>>,

@@ -8,7 +8,7 @@ const servers: Server[] = [];
 const sockets = new Set<Socket>();
 const clients: { close(): Promise<void> }[] = [];
 
-/** Closes the servers and clients of a test: every file that starts some calls it after each test. */
+/** Closes the servers and clients of a test. Every file that starts some calls this after each test. */
 export async function closeLoopback(): Promise<void> {
   await Promise.all(clients.splice(0).map((client) => client.close()));
   for (const socket of sockets) socket.destroy();
@@ -16,7 +16,7 @@ export async function closeLoopback(): Promise<void> {
   await Promise.all(servers.splice(0).map((server) => new Promise((done) => server.close(done))));
 }
 
-/** Has a server listen at a free port, or at that of another address, and returns the port. */
+/** Makes a server listen on a free port, or on `port`, and returns the port. */
 export async function listen(server: Server, port = 0, address = '127.0.0.1'): Promise<number> {
   servers.push(server);
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));
@@ -24,36 +24,36 @@ export async function listen(server: Server, port = 0, address = '127.0.0.1'): P
   return (server.address() as AddressInfo).port;
 }
 
-/** Starts a server of HTTP; `onConnection` is called for each of its connections. */
+/** Starts an HTTP server; `onConnection` is called for each of its connections. */
 export async function serve(listener: RequestListener, onConnection: () => void = () => undefined): Promise<string> {
   return `http://127.0.0.1:${await listen(createServer(listener).on('connection', onConnection))}`;
 }
 
-/** Starts a server that speaks what `onConnection` says. */
+/** Starts a TCP server whose protocol `onConnection` implements. */
 export async function serveRaw(onConnection: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${await listen(createSocketServer(onConnection))}`;
 }
 
-/** Starts a server that has one response for every request. */
+/** Starts a server that sends the same response to every request. */
 export function respondWith(status: number, headers: Record<string, string> = {}, body: string | Buffer = '') {
   return serve((request, response) => {
     request.resume().on('end', () => response.writeHead(status, headers).end(body));
   });
 }
 
-/** Returns the address of a server that is gone. */
-export async function nobody(): Promise<string> {
+/** Returns the URL of a server that has stopped. */
+export async function stoppedServerUrl(): Promise<string> {
   const url = await respondWith(200);
   await new Promise((done) => servers.pop()!.close(done));
   return url;
 }
 
-/** Responds to a request with a row of informational responses without an end. */
+/** Responds to a request with endless informational responses. */
 export function respondWithHints(socket: Socket): void {
   respondEndlessly(socket, '', 'HTTP/1.1 103 Early Hints\r\n\r\n');
 }
 
-/** Responds to a request with the beginning of a chunk whose extension has no end. */
+/** Responds to a request with the beginning of a chunk whose extension never ends. */
 export function respondWithChunkWithoutEnd(socket: Socket): void {
   respondEndlessly(socket, 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;', 'x'.repeat(500));
 }
@@ -89,7 +89,7 @@ export function getter(options: Partial<GetterOptions> = {}): Getter {
   return made;
 }
 
-/** Both ways to send a request: each has its own client, and what they promise alike is tested once. */
+/** Both ways to send a request. Each has its own client; the guarantees they share are tested once. */
 export const methods = [
   [
     'GET',

@@ -60,7 +60,7 @@ export const createAccount = implement(adminOperations.createAccount, {
   committed: (resources) => resources.eventsCommitted(),
 });
 
-/** Lists accounts, newest first: all, or those that a text finds. */
+/** Lists accounts, newest first: all, or those that match `q`. */
 export const listAccounts = implement(adminOperations.listAccounts, {
   async handle({ tx, query }) {
     return await readPage(query, {
@@ -79,7 +79,7 @@ export const getAccount = implement(adminOperations.getAccount, {
   handle: async ({ found }) => toAccount(found),
 });
 
-/** Changes an account and, with it, its sandbox. */
+/** Changes an account and its sandbox. */
 export const updateAccount = implement(adminOperations.updateAccount, {
   async find({ tx, params }) {
     await lockAccount(tx, params.account_id);
@@ -88,7 +88,7 @@ export const updateAccount = implement(adminOperations.updateAccount, {
   async handle(call) {
     const { tx, found, body, now, fail, resources } = call;
     if (found.parent_id !== null) {
-      fail('invalid_state', `A sandbox follows its account; update the account ${found.parent_id} instead`);
+      fail('invalid_state', `A sandbox cannot be updated alone; update the account ${found.parent_id} instead`);
     }
     const settings = merged(found, body);
     if (isDeepStrictEqual(settings, merged(found, {}))) return toAccount(found);
@@ -110,7 +110,7 @@ export const updateAccount = implement(adminOperations.updateAccount, {
   },
 });
 
-/** Returns the settings after a change: objects merge by key, lists are replaced. */
+/** Returns the settings after a change. Objects merge by key; lists are replaced. */
 function merged(row: AccountRow, change: z.output<typeof AccountChange>): AccountSettings {
   const { name, status, timezone, plan, modules, rate_limit } = change;
   return {

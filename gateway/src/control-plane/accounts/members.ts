@@ -18,7 +18,7 @@ export const listMembers = implement(adminOperations.listMembers, {
   handle: async ({ tx, found, query }) => await pageOfMembers(tx, found.account_id, query),
 });
 
-/** Deactivates a member; removing a former one is 404, as deleting anything twice is. */
+/** Deactivates a member. Removing a former member is 404, like every repeated deletion. */
 export const removeMember = implement(adminOperations.removeMember, {
   find: ({ tx, params }) => lockMember(tx, params.account_id, params.member_id),
   async handle(call) {

@@ -11,7 +11,7 @@ describe('files of a console', () => {
   const directory = mkdtempSync(join(tmpdir(), 'console-files-'));
   const servers: Server[] = [];
 
-  /** Starts a server of a directory's files, which responds 401 to all else. */
+  /** Starts a server for the files of a directory, which responds 401 to every other path. */
   async function serve(from: string): Promise<string> {
     const serveFile = consoleServer('staging-eu', from);
     const server = createServer((request, response) => {
@@ -37,7 +37,7 @@ describe('files of a console', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('have their types and a policy that keeps every load to this origin; assets are immutable', async () => {
+  it('have their content types and a policy that allows loads only from this origin; assets are immutable', async () => {
     const url = await serve(directory);
     const page = await fetch(url);
     expect(await page.text()).toContain('<title>Console</title><meta name="environment" content="staging-eu">');
@@ -53,7 +53,7 @@ describe('files of a console', () => {
     expect(again.status).toBe(304);
   });
 
-  it('are those of the directory and no other, and are only read', async () => {
+  it('are only those of the directory, and are read-only', async () => {
     const url = await serve(directory);
     for (const path of ['/index.html', '/.bootstrap-hash', '/assets/', '/assets/..%2f..%2fetc/passwd', '/other']) {
       expect([path, (await fetch(`${url}${path}`)).status]).toEqual([path, 401]);
@@ -62,7 +62,7 @@ describe('files of a console', () => {
     expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
   });
 
-  it('that are not built are missed with a page that says how to build them', async () => {
+  it('that are not built are replaced by a page that says how to build them', async () => {
     const page = await fetch(await serve(join(directory, 'none')));
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('npm run build')]);
   });
@@ -79,7 +79,7 @@ describe('the control plane', () => {
     await platform?.stop();
   });
 
-  it('serves its root without the token and nothing else', async () => {
+  it('serves only its root without the token', async () => {
     const root = await fetch(platform.adminUrl);
     const [id, sniffing] = ['request-id', 'x-content-type-options'].map((name) => root.headers.get(name));
     expect([root.status, id, sniffing]).toEqual([200, expect.any(String), 'nosniff']);

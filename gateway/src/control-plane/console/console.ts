@@ -7,7 +7,7 @@ import { type StaticFile, sendStaticFile, staticFile } from '../../http/static-f
 /** Directory into which packages/console is built. */
 const distDirectory = join(import.meta.dirname, '../../../../packages/console/dist');
 
-/** The page and all that it loads come from this listener; its token is sent by its own requests alone. */
+/** The page loads everything from this listener. Only the page's own requests send the token. */
 const headers = {
   'Content-Security-Policy':
     "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
@@ -31,14 +31,14 @@ const missingPage = `<!doctype html>
 </html>
 `;
 
-/** A file of the console, and how long browsers keep it. */
+/** A file of the console, with its cache policy for browsers. */
 interface ConsoleFile extends StaticFile {
   cacheControl: string;
 }
 
 /**
- * Returns a function that serves the files of a directory, `index.html` at the root with the environment's name in it, and returns whether
- * the request was for one of them. They are read once, at the first request, so that no path of a request reaches the disk.
+ * Returns a function that serves the files of a directory and returns whether the request was for one of them. The root serves `index.html` with the
+ * environment's name inserted. The files are read once, at the first request, so that no request path reaches the disk.
  */
 export function consoleServer(environment: string, directory = distDirectory) {
   let files: Map<string, ConsoleFile> | undefined;
@@ -65,7 +65,7 @@ function readFiles(directory: string, environment: string): Map<string, ConsoleF
   );
 }
 
-/** The place of the environment's name in the page: its setting allows no character that would have to be escaped. */
+/** The tag with the environment's name. The setting allows no character that needs escaping. */
 function environmentMeta(name: string): string {
   return `<meta name="environment" content="${name}">`;
 }
@@ -73,7 +73,7 @@ function environmentMeta(name: string): string {
 function fileOf(name: string, bytes: Buffer): ConsoleFile {
   return {
     ...staticFile(contentTypes[extname(name)]!, bytes),
-    // The names of assets have a hash of their content; the page that names them is asked for each time.
+    // The names of assets contain a hash of their content. The page that names them is revalidated each time.
     cacheControl: name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
   };
 }

@@ -49,7 +49,7 @@ export const getDeadEvent = implement(adminOperations.getDeadEvent, {
   },
 });
 
-/** Requeues a dead event, its tries from the start. */
+/** Requeues a dead event, whose attempts start again from zero. */
 export const requeueDeadEvent = implement(adminOperations.requeueDeadEvent, {
   find: async ({ params, prefetch, resources: { services } }) =>
     prefetch(() => findDeadEvent(services, params.dead_id)),
@@ -63,7 +63,7 @@ export const requeueDeadEvent = implement(adminOperations.requeueDeadEvent, {
   },
 });
 
-/** Requeues the dead events of a queue, or those of an account in it. */
+/** Requeues the dead events of a queue, or of one account in the queue. */
 export const requeueDeadEvents = implement(adminOperations.requeueDeadEvents, {
   async handle({ body: { service, queue, account, reason }, prefetch, resources: { services } }) {
     const matched = prefetch(async (call) => {
@@ -80,7 +80,7 @@ export const requeueDeadEvents = implement(adminOperations.requeueDeadEvents, {
   },
 });
 
-/** Drops a dead event for good. */
+/** Deletes a dead event permanently. */
 export const dropDeadEvent = implement(adminOperations.dropDeadEvent, {
   find: async ({ params, prefetch, resources: { services } }) =>
     prefetch(() => findDeadEvent(services, params.dead_id)),
@@ -95,7 +95,7 @@ export const dropDeadEvent = implement(adminOperations.dropDeadEvent, {
   },
 });
 
-/** Reads the bytes of a dead event, one part after the other: a reply is a message of the bus, which the event may be too large for. */
+/** Reads the bytes of a dead event in parts. An event may be larger than one message of the bus. */
 async function readBytes(services: Services, service: ServiceName, { id, sizeBytes }: DeadRecord): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let offset = 0; offset < sizeBytes; ) {
@@ -107,7 +107,7 @@ async function readBytes(services: Services, service: ServiceName, { id, sizeByt
   return Buffer.concat(parts);
 }
 
-/** Changes one dead event in its service, and records that. Throws 404 where somebody else was first. */
+/** Changes one dead event in its service and records the change. Throws 404 if another operator was first. */
 async function changeDeadEvent(
   call: PrefetchCall,
   { service, dead }: { service: ServiceName; dead: DeadRecord },
@@ -128,7 +128,7 @@ async function changeDeadEvent(
   });
 }
 
-/** Finds a dead event in whatever service has it; undefined where none has. Throws 503 where one that may have it does not reply. */
+/** Finds a dead event in the services; undefined if none has it. Throws 503 if a service that may have it does not reply. */
 async function findDeadEvent(services: Services, id: string) {
   if (!uuid.safeParse(id).success) return undefined;
   const { replies, gone: silent } = await services.askEach('findDeadEvent', { id });
@@ -137,7 +137,7 @@ async function findDeadEvent(services: Services, id: string) {
   return undefined;
 }
 
-/** Writes a dead event as the API shows it. */
+/** Returns a dead event as the API shows it. */
 function toDeadEvent(service: ServiceName, dead: DeadRecord): DeadEvent {
   const { id, queue, subject, account, kind, reason, tries, sizeBytes, firstAt, deadAt } = dead;
   return {
@@ -155,5 +155,5 @@ function toDeadEvent(service: ServiceName, dead: DeadRecord): DeadEvent {
   };
 }
 
-/** The refusal of a change of a dead event that somebody else requeued or dropped meanwhile. */
+/** The error for a dead event that was requeued or dropped meanwhile. */
 const noSuchDeadEvent = () => new ApiError('not_found', 'There is no such dead event');

@@ -34,16 +34,16 @@ const post = (verb: 'enable' | 'replay', body: object, id = endpoint) =>
   platform.admin('POST', `/admin/endpoints/${id}/${verb}`, body);
 const createDeal = () => account.client.createDeal({ body: { title: 'a deal' } });
 
-/** Has the endpoint switched off by a 410 Gone, then miss an event. */
+/** Lets a 410 Gone disable the endpoint, then lets the endpoint miss an event. */
 async function switchOff(): Promise<void> {
   await createDeal();
   const statuses = async () => (await read()).body.deliveries.map(({ status }: { status: string }) => status).join();
-  await waitFor('it to be off', async () => (await read()).body.active === false && (await statuses()) === 'failed');
+  await waitFor('disabling', async () => (await read()).body.active === false && (await statuses()) === 'failed');
   await createDeal();
   await waitFor('it to miss one', async () => (await statuses()) === 'skipped,failed');
 }
 
-it('an endpoint is shown with its last deliveries, what they got and why they failed', async () => {
+it('an endpoint is shown with its last deliveries, their responses and their errors', async () => {
   await switchOff();
   const { status, body } = await read();
   const delivery = { id: expect.any(String), event: 'deal.created', event_id: expect.any(String), trace_id: null };
@@ -87,7 +87,7 @@ it('an endpoint is shown with its last deliveries, what they got and why they fa
   ]);
 });
 
-it('an endpoint that a 410 switched off is enabled, and what it missed is replayed; both are recorded with their reason', async () => {
+it('an endpoint disabled by a 410 is enabled, and missed events are replayed; both are recorded with their reason', async () => {
   await switchOff();
   const since = ago(3_600_000);
   const early = await post('replay', { since });
@@ -102,7 +102,7 @@ it('an endpoint that a 410 switched off is enabled, and what it missed is replay
   );
   await createDeal();
   await waitFor('a new event', () => receiver.received.length === 4);
-  // What is enabled stays as it is.
+  // Enabling an active endpoint changes nothing.
   expect((await post('enable', {})).status).toBe(204);
   const { body } = await platform.admin('GET', `/admin/audit?account=${account.id}&limit=2`);
   const recorded = { actor: 'admin', account: account.id, target: `endpoints/${endpoint}` };
@@ -118,7 +118,7 @@ it('an endpoint that a 410 switched off is enabled, and what it missed is replay
   ]);
 });
 
-it('an endpoint that is not there, or no id, is 404; a wrong period or reason is 400 with its field', async () => {
+it('an unknown or malformed id is 404; an invalid period or reason is 400 and names the field', async () => {
   const since = ago(3_600_000);
   for (const id of [randomUUID(), 'none']) {
     const refused = [await read(id), await post('enable', {}, id), await post('replay', { since }, id)];

@@ -14,7 +14,7 @@ import { toTimestamp } from '../queues/queue-shape.ts';
 import { changeMs, replyMs, throwRefusal } from '../services.ts';
 import { toOperatedEndpoint } from './endpoint-shape.ts';
 
-/** Retrieves an endpoint with its last deliveries. */
+/** Returns an endpoint with its last deliveries. */
 export const getEndpoint = implement(adminOperations.getEndpoint, {
   find: async ({ params, resources: { bus } }) =>
     (await bus.ask(findAnyEndpoint, noAccount, { endpoint: params.endpoint_id }, replyMs)) ?? undefined,
@@ -29,7 +29,7 @@ export const getEndpoint = implement(adminOperations.getEndpoint, {
   },
 });
 
-/** Enables an endpoint that is off, as its customer can. */
+/** Enables a disabled endpoint, as its customer can. */
 export const enableEndpoint = implement(adminOperations.enableEndpoint, {
   find: async ({ params, prefetch, resources: { bus } }) => prefetch(() => findEndpoint(bus, params.endpoint_id)),
   async handle({ found: { id, account }, body: { reason }, prefetch, resources: { bus } }) {
@@ -47,7 +47,7 @@ export const enableEndpoint = implement(adminOperations.enableEndpoint, {
   },
 });
 
-/** Replays what an endpoint missed since a time, as its customer can. */
+/** Replays the events that an endpoint missed since a time, as its customer can. */
 export const replayEndpoint = implement(adminOperations.replayEndpoint, {
   find: async ({ params, prefetch, resources: { bus } }) => prefetch(() => findEndpoint(bus, params.endpoint_id)),
   async handle({ found: { id, account }, body, prefetch, resources: { bus } }) {
@@ -70,5 +70,5 @@ async function findEndpoint(bus: Bus, endpoint: string): Promise<AnyEndpoint | u
   return found?.endpoints[0];
 }
 
-/** The refusal of a change of an endpoint that was deleted meanwhile. */
+/** The error for an endpoint that was deleted meanwhile. */
 const noSuchEndpoint = (id: string) => new ApiError('not_found', `There is no endpoint ${id}`);

@@ -7,12 +7,12 @@ import { implement } from '../admin-operation.ts';
 import { askOrGone, gone as goneRefusal } from '../services.ts';
 import { toOperatedEndpoint } from './endpoint-shape.ts';
 
-/** Time in which webhooks replies, or is gone: it counts what is pending. Less than the tool's live view waits for a response. */
+/** Time for webhooks to reply before it counts as gone: it counts pending deliveries. Shorter than the timeout of the CLI's live view. */
 const timeoutMs = 4_000;
 
 type Input = z.input<typeof listAllEndpoints.input>;
 
-/** Lists the endpoints of all accounts, those that have been failing longest first; none where webhooks is gone. */
+/** Lists the endpoints of all accounts, longest failing first. The list is empty if webhooks is gone. */
 export const listEndpoints = implement(adminOperations.listEndpoints, {
   async handle({ query, resources: { bus } }) {
     const { failing, url, account, endpoint } = query;
@@ -26,7 +26,7 @@ export const listEndpoints = implement(adminOperations.listEndpoints, {
       },
       async rows(after, limit) {
         const endpoints = await ask(bus, { ...filter, ...(after && { after }), limit });
-        // Of a page after another nobody knows whether there is one.
+        // An empty later page would look like the end of the list.
         if (after && !endpoints) throw goneRefusal('webhooks');
         if (!endpoints) gone = ['webhooks'];
         return endpoints ?? [];
@@ -39,7 +39,7 @@ export const listEndpoints = implement(adminOperations.listEndpoints, {
   },
 });
 
-/** Returns endpoints as webhooks lists them; undefined where it does not reply. */
+/** Returns endpoints as webhooks lists them, or undefined if it does not reply. */
 async function ask(bus: Bus, input: Input): Promise<AnyEndpoint[] | undefined> {
   const reply = await askOrGone(bus, listAllEndpoints, input, timeoutMs);
   return reply === undefined ? undefined : (reply?.endpoints ?? []);

@@ -16,11 +16,11 @@ import { timestampOrNull, toTimestamp } from '../queues/queue-shape.ts';
 import { askOrGone, goneOf } from '../services.ts';
 
 const hourMs = 3_600_000;
-/** Endpoints that are shown: more than an account may have. */
-const mostEndpoints = 100;
-const mostKeys = 50;
+/** Maximum endpoints shown, which is more than an account may have. */
+const maxEndpoints = 100;
+const maxKeys = 50;
 
-/** Lists the requests of an account, or of all, by minute. */
+/** Lists the requests of an account, or of all accounts, by minute. */
 export const listTraffic = implement(adminOperations.listTraffic, {
   async handle({ tx, query: { account }, now, fail }) {
     if (account !== undefined && !(await findAccountRow(tx, account)))
@@ -36,7 +36,7 @@ export const listTraffic = implement(adminOperations.listTraffic, {
   },
 });
 
-/** Reports what an account meets. */
+/** Reports the problems of an account. */
 export const getAccountHealth = implement(adminOperations.getAccountHealth, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
   async handle({ tx, found, now, resources: { bus } }) {
@@ -44,7 +44,7 @@ export const getAccountHealth = implement(adminOperations.getAccountHealth, {
     const [minutes, messages, endpoints, plans] = await Promise.all([
       selectMinutes(tx, account, new Date(now.getTime() - hourMs)),
       askOrGone(bus, measureMessages, { account }),
-      askOrGone(bus, listAllEndpoints, { account, limit: mostEndpoints }),
+      askOrGone(bus, listAllEndpoints, { account, limit: maxEndpoints }),
       askOrGone(bus, measurePlans, { account }),
     ]);
     const { requests, codes, keys } = sumOf(minutes);
@@ -65,11 +65,11 @@ export const getAccountHealth = implement(adminOperations.getAccountHealth, {
   },
 });
 
-/** Returns the keys that were used most. */
+/** Returns the most used keys. */
 async function toKeys(tx: Sql, uses: Record<string, KeyUse>, now: Date): Promise<AccountHealth['keys']> {
   const used = Object.entries(uses)
     .sort(([, one], [, other]) => other.requests - one.requests)
-    .slice(0, mostKeys);
+    .slice(0, maxKeys);
   const ids = used.map(([id]) => id);
   const rows = new Map((await selectKeysById(tx, ids)).map((row) => [row.id, row]));
   return used.flatMap(([id, use]) => {

@@ -39,7 +39,7 @@ async function healthOf(id = account.id): Promise<AccountHealth> {
   return body;
 }
 
-/** Waits until the health is as wanted: counts are up to 10 s late. */
+/** Waits until the health matches. Counts are up to 10 s late. */
 const healthy = (what: string, matches: (health: AccountHealth) => boolean) =>
   waitFor(
     what,
@@ -65,7 +65,7 @@ const sendMany = (count: number) =>
 const failed = (health: AccountHealth) => health.messages.failed_24h.reduce((sum, { count }) => sum + count, 0);
 
 describe('the health of an account', () => {
-  it('has everything of one that met nothing, and says who does not reply', async () => {
+  it('of an unused account is empty, and names the services that do not reply', async () => {
     expect(await healthOf()).toEqual({
       requests: { last_hour: { total: 0, by_code: {} } },
       rate_limit: { per_minute: expect.any(Number), burst: expect.any(Number) },
@@ -81,7 +81,7 @@ describe('the health of an account', () => {
     expect((await platform.admin('GET', `/admin/accounts/${randomUUID()}/health`)).status).toBe(404);
   });
 
-  it('counts the requests of the last hour by error code, and says which key and which addresses they came from', async () => {
+  it('counts the requests of the last hour by error code, and shows their keys and addresses', async () => {
     account = await platform.account({ rate_limit: { per_minute: 1, burst: 3 }, modules: { crm: { on: false } } });
     const get = (path: string, from: string) =>
       rawRequest(platform.gatewayUrl, 'GET', path, { key: account.key, headers: { 'x-forwarded-for': from } });
@@ -103,7 +103,7 @@ describe('the health of an account', () => {
     expect(health.modules_off).toEqual(['crm']);
   });
 
-  it('says of a key that was rotated when it ended, that somebody uses it still, and the rate of its own', async () => {
+  it('shows the end of a rotated key that is still in use, and its own rate limit', async () => {
     const rate_limit = { per_minute: 600, burst: 100 };
     const wanted = { name: 'shop', mode: 'live', scopes: ['*'], rate_limit };
     const { body: created } = await platform.admin('POST', `/admin/accounts/${account.id}/keys`, wanted);
@@ -115,13 +115,13 @@ describe('the health of an account', () => {
     expect(keys.find(({ id }) => id === created.id)).toMatchObject(ended);
   });
 
-  it('names modules that the plan lacks, and a suspension', async () => {
+  it('names the modules outside the plan, and a suspension', async () => {
     const plan = { name: 'small', modules: ['calendar', 'crm'] };
     await platform.admin('PATCH', `/admin/accounts/${account.id}`, { plan, status: 'suspended' });
     expect(await healthOf()).toMatchObject({ modules_off: ['agents', 'cdp', 'catalogue'], suspended: true });
   });
 
-  it('groups failed messages by channel and code, and has those no more that were sent again', async () => {
+  it('groups failed messages by channel and code, without those sent again', async () => {
     await setChannel();
     await sendMany(3);
     const { messages } = await healthy('them to fail', (health) => failed(health) === 3);
@@ -151,11 +151,11 @@ describe('the health of an account', () => {
       reason: 'their provider is back',
       after: { since, matched: 3 },
     });
-    // What changed nothing is not recorded.
+    // A change without effect is not recorded.
     expect(audit.data[1].action).not.toBe('messages.resend');
   });
 
-  it('resends nothing of a period that is none, or that of no account', async () => {
+  it('resends nothing for an invalid period or an unknown account', async () => {
     const resend = async (id: string, body: object) => {
       const response = await platform.admin('POST', `/admin/accounts/${id}/messages/resend`, body);
       return [response.status, response.body.error.code, response.body.error.field];
@@ -168,7 +168,7 @@ describe('the health of an account', () => {
     expect(await resend(randomUUID(), { since })).toEqual([404, 'not_found', undefined]);
   });
 
-  it('shows a channel whose provider refuses the credentials, and endpoints with what was given up', async () => {
+  it('shows a channel whose provider refuses the credentials, and endpoints with failed deliveries', async () => {
     provider.respond = (_request, response) => response.writeHead(401).end('{"error":"the token has expired"}');
     await setChannel();
     await send('+4930901810');
@@ -213,10 +213,10 @@ describe('the health of an account', () => {
   });
 });
 
-describe('what needs attention', () => {
+describe('the attention list', () => {
   const ours = async () => (await attention()).accounts.find((one) => one.account === account.id);
 
-  it('has accounts of which more than 20 messages failed, until they are sent again', async () => {
+  it('has accounts with more than 20 failed messages, until they are sent again', async () => {
     await setChannel();
     await sendMany(20);
     await healthy('20 to fail', (health) => failed(health) === 20);
@@ -231,16 +231,16 @@ describe('what needs attention', () => {
     expect(await ours()).toBeUndefined();
   });
 
-  it('has accounts whose program calls a module that is off', async () => {
+  it('has accounts that call a module that is off', async () => {
     await platform.admin('PATCH', `/admin/accounts/${account.id}`, { modules: { crm: { on: false } } });
     const call = () => rawRequest(platform.gatewayUrl, 'GET', '/v1/crm/deals', { key: account.key });
-    await waitFor('it to be off', async () => (await call()).status === 404);
+    await waitFor('the module to be off', async () => (await call()).status === 404);
     await Promise.all(Array.from({ length: 50 }, call));
     await waitFor('the counts', async () => (await ours()) !== undefined, 30_000);
     expect(await ours()).toMatchObject({ reasons: ['modules'] });
   });
 
-  it('has accounts of which more than 5 % of 50 requests were refused, and none for what is not found', async () => {
+  it('has accounts with more than 5 % of at least 50 requests refused, not counting 404 not_found', async () => {
     const [some, few, little, unfound] = await Promise.all(Array.from({ length: 4 }, () => platform.account()));
     const many = (of: TestAccount, count: number, path: string) =>
       Promise.all(Array.from({ length: count }, () => rawRequest(platform.gatewayUrl, 'GET', path, { key: of.key })));
@@ -279,7 +279,7 @@ describe('what needs attention', () => {
     ]);
   });
 
-  it('is there without the services that know of it, which it names', async () => {
+  it('works without its services, and names them', async () => {
     const alone = await startPlatform({ services: [] });
     try {
       const { status, body } = await alone.admin('GET', '/admin/attention');

@@ -14,12 +14,12 @@ import { askOrGone, goneOf } from '../services.ts';
 const hourMs = 3_600_000;
 const limit = 100;
 const { failedMessages, refusedShare, leastRequests } = customerLimits;
-/** More in a minute need attention. */
-const mostInvalidKeys = 100;
+/** Addresses with more invalid keys in a minute need attention. */
+const maxInvalidKeys = 100;
 
 type TroubledAccount = CustomerAttention['accounts'][number];
 
-/** Lists what customers meet that somebody should look at. */
+/** Lists problems of customers that need attention. */
 export const listAttention = implement(adminOperations.listAttention, {
   async handle({ tx, now, resources: { bus, invalidKeys } }) {
     const [messaging, webhooks, addresses] = await Promise.all([
@@ -29,11 +29,11 @@ export const listAttention = implement(adminOperations.listAttention, {
     ]);
     const accounts = await accountsOf(tx, messaging?.accounts ?? [], now);
     const channels = messaging?.channels ?? [];
-    // Processes of the release before return others too.
+    // Processes of the previous release also return enabled endpoints.
     const endpoints = (webhooks?.endpoints ?? []).filter((one) => one.disabled_reason !== null);
     const ids = [...accounts, ...channels, ...endpoints].map(({ account }) => account);
     const names = await selectNames(tx, ids);
-    // What belongs to no account is of a database that was restored from another time.
+    // Entries without an account come from a database that was restored to another time.
     const named = <Item extends { account: string }>(items: readonly Item[]) =>
       items.flatMap((item) => {
         const account_name = names.get(item.account);
@@ -49,7 +49,7 @@ export const listAttention = implement(adminOperations.listAttention, {
   },
 });
 
-/** Returns the accounts with failed messages, then those with refused requests, each once, with both counts. */
+/** Returns the accounts with failed messages, then the accounts with refused requests. Each account has both counts. */
 async function accountsOf(
   tx: Sql,
   failed: readonly { account: string; failed: number }[],
@@ -72,13 +72,13 @@ async function accountsOf(
   });
 }
 
-/** Returns the addresses with too many invalid keys in a minute; none while Redis, which counts them, is unavailable. */
+/** Returns the addresses with too many invalid keys in a minute. Empty while Redis, which stores the counts, is unavailable. */
 async function addressesOf(invalidKeys: InvalidKeys): Promise<CustomerAttention['addresses']> {
   const listed = await invalidKeys.list().catch((error: unknown) => {
     if (isUnavailable(error)) return [];
     throw error;
   });
-  const found = listed.filter(({ mostInAMinute }) => mostInAMinute > mostInvalidKeys).slice(0, limit);
+  const found = listed.filter(({ maxPerMinute }) => maxPerMinute > maxInvalidKeys).slice(0, limit);
   return found.map(({ address, invalidKeys: invalid_keys, lastAtMs }) => ({
     address,
     invalid_keys,

@@ -11,13 +11,13 @@ export const createKey = implement(adminOperations.createKey, {
   handle: async (call) => await issueKey(call, call.found, call.body),
 });
 
-/** Lists the keys that were issued to an account, newest first; a sandbox has none. */
+/** Lists the keys issued to an account, newest first. A sandbox has none. */
 export const listKeys = implement(adminOperations.listKeys, {
   find: ({ tx, params }) => findAccountRow(tx, params.account_id),
   handle: async ({ tx, found, query }) => await pageOfKeys(tx, found, query),
 });
 
-/** Replaces a key by one with the same rights. */
+/** Replaces a key with one that has the same rights. */
 export const rotateKey = implement(adminOperations.rotateKey, {
   find: ({ tx, params }) => lockKey(tx, params.key_id),
   async handle(call) {
@@ -34,7 +34,7 @@ export const revokeKey = implement(adminOperations.revokeKey, {
   committed: ({ changes }) => changes.announce(),
 });
 
-/** Lists the client addresses with invalid keys in the last hour, most first. */
+/** Lists the client addresses with invalid keys in the last hour, highest count first. */
 export const listAddresses = implement(adminOperations.listAddresses, {
   async handle({ query, prefetch, resources: { invalidKeys } }) {
     const addresses = prefetch(() => invalidKeys.list());

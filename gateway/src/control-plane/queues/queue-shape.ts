@@ -3,7 +3,7 @@ import type { MeasuredQueue, OwnerDepth, ProcessReport, ServiceName } from '@cus
 import { formatInstant } from '@customer-platform/service-kit';
 import type { Services } from '../services.ts';
 
-/** Returns every queue of every service that replies, and the services that are gone. */
+/** Returns the queues of all services that reply, and the services that are gone. */
 export async function readQueues(services: Services, now: Date): Promise<{ data: Queue[]; gone: ServiceName[] }> {
   const [{ replies, gone }, processes] = await Promise.all([
     services.askEach('measureQueues', {}),
@@ -15,7 +15,7 @@ export async function readQueues(services: Services, now: Date): Promise<{ data:
   return { data, gone };
 }
 
-/** Makes a queue of what its service measured and what its processes say. */
+/** Builds a queue from its service's measurement and the reports of its processes. */
 export function toQueue(
   service: ServiceName,
   measured: MeasuredQueue,
@@ -49,7 +49,7 @@ export function toQueue(
   };
 }
 
-/** Makes the owners of a queue, deepest first, with what runs of each. */
+/** Builds the owners of a queue, deepest first, with their running entries. */
 export function toOwners(
   measured: MeasuredQueue,
   owners: readonly OwnerDepth[],
@@ -100,12 +100,12 @@ export function toOwners(
   return [...measuredOwners, ...others].sort((a, b) => depth(b) - depth(a)).slice(0, 100);
 }
 
-/** Returns the entries that wait: those that run under a lease are due later too, at the end of it. */
+/** Returns the number of waiting entries. A running entry under a lease is also due later, when the lease expires. */
 function waitingOf({ hasLeases }: MeasuredQueue, later: number, running: number): number {
   return hasLeases ? Math.max(0, later - running) : later;
 }
 
-/** Writes an instant as the control plane does. */
+/** Formats an instant as the control plane does. */
 export function toTimestamp(instant: string): string {
   return formatInstant(new Date(instant), 'UTC');
 }

@@ -7,7 +7,7 @@ import { implement } from '../admin-operation.ts';
 import { noSuchQueue, requireAccount, type Services, serviceNamed } from '../services.ts';
 import { readQueues, toOwners, toQueue } from './queue-shape.ts';
 
-/** Lists the queues of every service that replies: all, or those that need attention. */
+/** Lists the queues of all services that reply: all, or those that need attention. */
 export const listQueues = implement(adminOperations.listQueues, {
   async handle({ query, resources: { services, queueHistory }, now }) {
     const { data: all, gone } = await readQueues(services, now);
@@ -18,7 +18,7 @@ export const listQueues = implement(adminOperations.listQueues, {
   },
 });
 
-/** Retrieves a queue with its deepest owners. */
+/** Returns a queue with its deepest owners. */
 export const getQueue = implement(adminOperations.getQueue, {
   find: async ({ params }) => serviceNamed(params.service),
   async handle({ found: service, params: { queue }, query: { by, history }, resources, now }) {
@@ -43,7 +43,7 @@ export const getQueue = implement(adminOperations.getQueue, {
   },
 });
 
-/** Pauses a queue, or a part of it. */
+/** Pauses a queue or a part of it. */
 export const pauseQueue = implement(adminOperations.pauseQueue, {
   find: async ({ params }) => serviceNamed(params.service),
   async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
@@ -59,7 +59,7 @@ export const pauseQueue = implement(adminOperations.pauseQueue, {
   },
 });
 
-/** Lifts the pause of a queue, or of a part of it. */
+/** Resumes a queue or a part of it. */
 export const resumeQueue = implement(adminOperations.resumeQueue, {
   find: async ({ params }) => serviceNamed(params.service),
   async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
@@ -72,7 +72,7 @@ export const resumeQueue = implement(adminOperations.resumeQueue, {
   },
 });
 
-/** Has what waits after a failure run now. */
+/** Makes entries that wait after a failure due now. */
 export const retryQueue = implement(adminOperations.retryQueue, {
   find: async ({ params }) => serviceNamed(params.service),
   async handle({ found, params: { queue }, body, prefetch, resources: { services } }) {
@@ -87,7 +87,7 @@ export const retryQueue = implement(adminOperations.retryQueue, {
   },
 });
 
-/** A part of a queue, as a path and a body name it. */
+/** A part of a queue, as named by a path and a body. */
 interface Named {
   service: ServiceName;
   queue: string;
@@ -97,7 +97,7 @@ interface Named {
 /** A service's reply to a change. */
 type Reply = Awaited<ReturnType<typeof Services.prototype.ask<'pauseQueue'>>>;
 
-/** Changes a part of a queue in its service, and records that. Throws what it is refused with. */
+/** Changes a part of a queue in its service and records the change. Throws the service's refusal. */
 async function changeQueue(
   call: PrefetchCall,
   { service, queue, body }: Named,

@@ -32,7 +32,7 @@ function admin(method: string, path: string, body?: unknown) {
   return platform.admin(method, path, body, anna);
 }
 
-/** Reads a list of what all services say, once all three reply in time. */
+/** Reads a list from all services, once all three running ones reply in time. */
 const listed = (path: string) =>
   waitFor('the services to reply', async () => {
     const response = await admin('GET', `/admin/${path}`);
@@ -81,13 +81,13 @@ describe('queues', () => {
     });
   });
 
-  it('have the depth of the last hour from the gateway’s start on, where it is asked for', async () => {
+  it('have the depth of the last hour since the start of the gateway, if requested', async () => {
     const oneSample = async () => {
       const { body } = await admin('GET', '/admin/queues?history=true');
       const outbox = (body.data as Queue[]).find(({ service, queue }) => service === 'crm' && queue === 'outbox');
       return outbox?.history?.length ? outbox.history : undefined;
     };
-    // One a minute, of the services that reply in time: the first may have been without it.
+    // There is one sample a minute of the services that reply in time, so the first may lack crm.
     const listed = await waitFor('a sample', oneSample, 80_000);
     expect(listed[0]).toEqual({ at: expect.any(String), ready: 0, running: 0, waiting: 0, dead: 0 });
     // The next sample may have been taken since.
@@ -97,24 +97,24 @@ describe('queues', () => {
     expect((await admin('GET', '/admin/queues')).body.data[0].history).toBeNull();
   });
 
-  it('that are unknown are 404 with those that there are; bad parts of them say what is wrong', async () => {
-    const nobody = randomUUID();
+  it('that are unknown are 404 with the names of all queues; invalid parts are refused by name', async () => {
+    const unknownId = randomUUID();
     const refusals = await Promise.all([
       admin('GET', '/admin/queues/cdb/outbox'),
       admin('GET', '/admin/queues/crm/deliveries'),
       change('crm/deliveries', 'pause', { reason: 'test' }),
-      change('crm/outbox', 'pause', { reason: 'test', account: nobody }),
-      change('webhooks/deliveries', 'pause', { reason: 'test', endpoint: nobody }),
-      change('crm/outbox', 'pause', { reason: 'test', endpoint: nobody }),
+      change('crm/outbox', 'pause', { reason: 'test', account: unknownId }),
+      change('webhooks/deliveries', 'pause', { reason: 'test', endpoint: unknownId }),
+      change('crm/outbox', 'pause', { reason: 'test', endpoint: unknownId }),
       change('crm/outbox', 'pause', {}),
       change('crm/outbox', 'retry', { account: 'x' }),
     ]);
     expect(refusals.map(({ status, body }) => [status, body.error.field ?? body.error.message])).toEqual([
-      [404, expect.stringContaining('there are: gateway, calendar')],
+      [404, expect.stringContaining('use one of: gateway, calendar')],
       [404, expect.stringContaining('it has: contacts, outbox')],
       [404, expect.stringContaining('it has: contacts, outbox')],
-      [404, `There is no account ${nobody}`],
-      [404, `There is no endpoint ${nobody}`],
+      [404, `There is no account ${unknownId}`],
+      [404, `There is no endpoint ${unknownId}`],
       [400, 'endpoint'],
       [400, 'reason'],
       [400, 'account'],
@@ -122,7 +122,7 @@ describe('queues', () => {
     expect(await auditOf('actor=anna')).toEqual([]);
   });
 
-  it('of deliveries wait while an endpoint is paused, and go on; each change is recorded once, by name', async () => {
+  it('of deliveries wait while an endpoint is paused, then continue; each change is recorded once, with its actor', async () => {
     const endpoint = await registerEndpoint();
     const part = { account: account.id, endpoint };
     for (let twice = 0; twice < 2; twice++) {
@@ -181,14 +181,14 @@ describe('queues', () => {
     ]);
   });
 
-  it('are retried: what waits after a failure is tried now, as the next of its schedule', async () => {
+  it('are retried: a delivery that waits after a failure is attempted now, as the next of its schedule', async () => {
     const endpoint = await registerEndpoint();
     receiver.respond = (_, response) => response.writeHead(500).end();
     await createDeal();
     const { client } = account;
     const delivery = async () => (await client.webhooks.deliveries.list({ params: { endpoint_id: endpoint } })).data[0];
     for (let tries = 1; tries <= 2; tries++) {
-      await waitFor('a failed try', async () => (await delivery())?.tries.length === tries);
+      await waitFor('a failed attempt', async () => (await delivery())?.tries.length === tries);
       if (tries === 1) platform.clock.advance(6_000);
     }
     const owner = (await queue('webhooks/deliveries?by=endpoint')).top.find((one) => one.endpoint === endpoint);
@@ -228,7 +228,7 @@ describe('queues', () => {
     expect((await change('webhooks/deliveries', 'retry', { endpoint })).body).toEqual({ matched: 0 });
   });
 
-  it('of an outbox and of a consumer wait for an account that is paused, and not for others', async () => {
+  it('of an outbox and of a consumer wait for a paused account, and not for others', async () => {
     const other = await platform.account();
     const heard = (one: TestAccount) => platform.events(one.id).filter(({ type }) => type === 'deal.created').length;
     const reason = 'test';
@@ -258,7 +258,7 @@ describe('queues', () => {
     expect(await setAside()).toEqual([]);
   });
 
-  it('of a consumer as a whole wait on the bus while they are paused', async () => {
+  it('of a consumer wait on the bus while the whole consumer is paused', async () => {
     await change('webhooks/public-events', 'pause', { reason: 'test' });
     await createDeal();
     const waiting = await waitFor('it to wait', async () => {
@@ -279,13 +279,13 @@ describe('queues', () => {
   });
 });
 
-it('names what does not exist in the words of operators, who are in no account', async () => {
-  const nobody = randomUUID();
+it('names missing resources without reference to an account, since operators have none', async () => {
+  const unknownId = randomUUID();
   const paths = [
-    `accounts/${nobody}`,
-    `accounts/${nobody}/keys`,
+    `accounts/${unknownId}`,
+    `accounts/${unknownId}/keys`,
     'dead/none',
-    `accounts/${account.id}/members/${nobody}`,
+    `accounts/${account.id}/members/${unknownId}`,
   ];
   const refusals = await Promise.all(paths.map((path, index) => admin(index < 3 ? 'GET' : 'DELETE', `/admin/${path}`)));
   expect(refusals.map(({ status, body }) => [status, body.error.message])).toEqual([
@@ -296,7 +296,7 @@ it('names what does not exist in the words of operators, who are in no account',
   ]);
 });
 
-it('lists the processes that live', async () => {
+it('lists the live processes', async () => {
   const { body } = await listed('services');
   expect(body.data.map(({ service }: { service: string }) => service)).toEqual(['gateway', 'crm', 'webhooks']);
   expect(body.gone).toEqual(['calendar', 'agents', 'cdp', 'catalogue', 'messaging']);

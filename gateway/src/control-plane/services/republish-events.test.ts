@@ -18,7 +18,7 @@ const republish = (since: unknown, service?: string) =>
 const ago = (ms: number) => new Date(platform.clock.now().getTime() - ms).toISOString();
 const heard = () => platform.events(account.id).filter(({ type }) => type === 'deal.created').length;
 
-it('sends what was published to the bus again, and consumers take only what they lack', async () => {
+it('publishes events again, and consumers accept only those they lack', async () => {
   for (const title of ['one', 'two', 'three']) await account.client.crm.deals.create({ body: { title } });
   const { client } = account;
   await waitFor(
@@ -42,7 +42,7 @@ it('sends what was published to the bus again, and consumers take only what they
   await waitFor('the request done', async () => (await crm`select 1 from republications`).length === 0);
 });
 
-it('sends nothing again that consumers may have forgotten: what was sent again counts by its own age', async () => {
+it('does not publish events again that consumers may have forgotten, judged by their own age', async () => {
   const crm = platform.database('crm');
   const made = await Promise.all(
     ['old', 'young', 'late'].map((title) => account.client.crm.deals.create({ body: { title } })),
@@ -54,7 +54,7 @@ it('sends nothing again that consumers may have forgotten: what was sent again c
       where kind = 'deal.created' and envelope::json #>> '{data,deal,id}' = any(${ids}) order by title`;
   };
   await waitFor('them published', async () => (await published()).length === 3);
-  // The first was sent again a day ago and is eight days old; the last was published for the first time when the bus was back.
+  // "old" was republished a day ago and is eight days old. "late" was published for the first time after a bus outage.
   await crm`
     update published set created_at = now() - interval '8 days', rounds = case when envelope like '%"old"%' then 1 else 0 end
     where envelope like '%"old"%' or envelope like '%"late"%'`;
@@ -71,9 +71,9 @@ it('sends nothing again that consumers may have forgotten: what was sent again c
   ]);
 });
 
-it('counts no more than 100,000, however many it sends again', async () => {
+it('counts at most 100,000 events, however many it publishes again', async () => {
   const crm = platform.database('crm');
-  // Sent again before and too old for another time: the test is of the count.
+  // These events are too old to be republished, so the test covers only the count.
   await crm`
     insert into published (account_id, sequence, id, kind, audience, envelope, rounds, created_at)
     select ${account.id}, -n, uuidv7(), 'deal.created', 'public', '{}', 1, now() - interval '8 days' from generate_series(1, 100001) as n`;
@@ -81,7 +81,7 @@ it('counts no more than 100,000, however many it sends again', async () => {
   await crm`delete from published where account_id = ${account.id} and sequence < 0`;
 });
 
-it('matches nothing ahead, and refuses what is too long ago or names no service', async () => {
+it('matches nothing in the future, and refuses a time too long ago and an unknown service', async () => {
   expect((await republish(ago(-60_000), 'crm')).body).toEqual({ matched: 0 });
   for (const [since, service, field] of [
     [ago(7 * dayMs + 60_000), 'crm', 'since'],
@@ -99,7 +99,7 @@ it('matches nothing ahead, and refuses what is too long ago or names no service'
   expect((await republish(ago(7 * dayMs - 60_000), 'crm')).status).toBe(202);
 });
 
-it('names the services that do not respond, for the rest to be asked again', async () => {
+it('names the services that do not respond, so that the request can be repeated', async () => {
   const response = await republish(ago(60_000));
   expect([response.status, response.body.error.code]).toEqual([503, 'service_unavailable']);
   expect(response.body.error.message).toMatch(/^calendar, agents, cdp, catalogue, messaging did not respond/);

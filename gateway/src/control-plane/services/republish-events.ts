@@ -6,8 +6,8 @@ import { implement } from '../admin-operation.ts';
 import type { Services } from '../services.ts';
 
 /**
- * Publishes events since an instant again, of all services or of one. Consumers skip those that they have. If a service
- * does not respond, the others have begun all the same; a retry is harmless.
+ * Republishes events since an instant, of all services or of one. Consumers skip events they already have. If a service
+ * does not respond, the others have started anyway; a retry is harmless.
  */
 export const republishEvents = implement(adminOperations.republishEvents, {
   async handle({ body: { since, service, reason }, now, resources, prefetch }) {
@@ -31,7 +31,7 @@ export const republishEvents = implement(adminOperations.republishEvents, {
   },
 });
 
-/** Returns the number of matching events, of one service or of all; throws 503 naming the services that do not respond. */
+/** Returns the number of matching events of one service or all. Throws 503 with the names of services that do not respond. */
 async function republishOf(services: Services, since: Date, service: ServiceName | undefined): Promise<number> {
   const input = { since: since.toISOString() };
   const { replies, gone } = await services.askEach('republishEvents', input, service && [service], 'change');

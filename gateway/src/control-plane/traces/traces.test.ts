@@ -53,7 +53,7 @@ const ids = async (query: string) => {
 };
 
 describe('the list of traces', () => {
-  it('is newest first, with what the operators look for', async () => {
+  it('is newest first, with the fields that operators need', async () => {
     const { body } = await platform.admin('GET', '/admin/traces');
     expect(body).toEqual({
       data: [
@@ -118,14 +118,14 @@ describe('the list of traces', () => {
     expect(await ids(`?limit=2&starting_after=${body.next}`)).toEqual([idOf(1), idOf(0)]);
   });
 
-  it("has a request's own status and time beside those of what followed from it, and filters by both", async () => {
+  it("has a request's own status and time besides those of its whole trace, and filters by both", async () => {
     const [trace, attempt] = [exported(3, 20), exported(3, 9_000, true)].map((each) =>
       JSON.parse(each.replaceAll(account, '0198a1b2-0000-7000-8000-000000000003')),
     );
     attempt.resourceSpans[0].resource.attributes[0].value.stringValue = 'webhooks';
     Object.assign(attempt.resourceSpans[0].scopeSpans[0].spans[0], { spanId: 'c'.repeat(16), kind: 3 });
     const other = JSON.parse(JSON.stringify(attempt).replaceAll(idOf(3), idOf(4)));
-    // What follows may come first.
+    // Spans of later work may arrive first.
     for (const each of [attempt, trace, other]) expect((await send(JSON.stringify(each))).status).toBe(200);
     const { body } = await platform.admin('GET', '/admin/traces?limit=2');
     const ofRequest = { request_status: 'ok', request_duration_ms: 20 };
@@ -139,7 +139,7 @@ describe('the list of traces', () => {
     expect(await ids('?request_status=bad')).toEqual([400, 'request_status']);
   });
 
-  it('finds refused requests by status or class, and shows those without a valid key only where they are asked for', async () => {
+  it('finds refused requests by status or class, and shows those without a valid key only if requested', async () => {
     const refused = (index: number, code: string, status: number | string, of?: string) => {
       const trace = JSON.parse(exported(index, 5).replaceAll(account, of ?? account));
       const { attributes } = trace.resourceSpans[0].scopeSpans[0].spans[0];
@@ -165,7 +165,7 @@ describe('the list of traces', () => {
       expect(await ids(`?status_code=${wrong}`)).toEqual([400, 'status_code']);
   });
 
-  it('refuses filters and cursors that are none', async () => {
+  it('refuses invalid filters and cursors', async () => {
     expect(await ids('?account=x')).toEqual([400, 'account']);
     expect(await ids('?status=bad')).toEqual([400, 'status']);
     expect(await ids('?min_duration_ms=-1')).toEqual([400, 'min_duration_ms']);
@@ -176,20 +176,20 @@ describe('the list of traces', () => {
 });
 
 describe('a trace', () => {
-  it('is found by its id and by the id of a request, whole', async () => {
+  it('is found with all its spans by its id and by a request id', async () => {
     const byId = await platform.admin('GET', `/admin/traces/${idOf(0)}`);
     expect(byId.body).toEqual(JSON.parse(exported(0, 5)));
     expect((await platform.admin('GET', `/admin/traces/${request}`)).text).toBe(byId.text);
   });
 
-  it('is 404 where there is none, or the id is none', async () => {
+  it('is 404 if it does not exist or the id is malformed', async () => {
     for (const id of [idOf(9), account, 'x', '%00', 'constructor']) {
       const { status, body } = await platform.admin('GET', `/admin/traces/${id}`);
       expect([status, body.error.code]).toEqual([404, 'not_found']);
     }
   });
 
-  it('is 404 with a link where another collector has it', async () => {
+  it('is 404 with a link if another collector has it', async () => {
     const { status, body } = await other.admin('GET', `/admin/traces/${idOf(0)}`);
     expect([status, body.error.message]).toEqual([404, `The trace is at https://traces.example/t/${idOf(0)}`]);
     expect((await other.admin('GET', '/admin/traces')).body.error.message).toContain('traces.example');
@@ -199,7 +199,7 @@ describe('a trace', () => {
 });
 
 describe('an export of spans', () => {
-  it('is for the holders of the trace token alone', async () => {
+  it('is only for holders of the trace token', async () => {
     expect((await send('{}', {}, null)).body.error.code).toBe('key_required');
     expect((await send('{}', {}, platform.adminToken)).body.error.code).toBe('invalid_key');
     const { status, headers } = await rawRequest(platform.adminUrl, 'GET', '/v1/traces', { key: token });
@@ -221,13 +221,13 @@ describe('an export of spans', () => {
     of([{ ...span, endTimeUnixNano: 'soon' }]),
     of([{ ...span, attributes: 'x' }]),
     of('x').replace('"x"', `[{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`),
-  ])('is refused where it is malformed, and nothing of it is kept: %.60s', async (text) => {
+  ])('is refused if it is malformed, and nothing of it is stored: %.60s', async (text) => {
     const { status, body } = await send(text);
     expect([status, body.error.code, body.error.field]).toEqual([400, 'invalid_request', 'body']);
     expect((await platform.admin('GET', `/admin/traces/${idOf(90)}`)).status).toBe(404);
   });
 
-  it('is refused where it is of another type, is no gzip, or is too large', async () => {
+  it('is refused if it has another type, is no gzip, or is too large', async () => {
     const large = ' '.repeat(4 * 1_048_576 + 1);
     const refused = [
       await send('{}', { 'content-type': 'application/x-protobuf' }),
@@ -239,7 +239,7 @@ describe('an export of spans', () => {
     expect((await send(gzipSync('{}'), packed)).status).toBe(200);
   });
 
-  it('of which a trace has no room for all spans is taken in part, and the others are said', async () => {
+  it('is stored in part if its trace is full, and the response counts the rejected spans', async () => {
     const name = 'x'.repeat(1_000);
     const spans = Array.from({ length: 8_000 }, (_, index) => ({
       ...span,
@@ -254,7 +254,7 @@ describe('an export of spans', () => {
     expect((await platform.admin('GET', `/admin/traces/${span.traceId}`)).status).toBe(200);
   });
 
-  it('may have any time, and what OTLP does not know, and is shown as it came', async () => {
+  it('may have any time and unknown fields, and is shown as received', async () => {
     const made = JSON.parse(exported(79, 1));
     const [given] = made.resourceSpans[0].scopeSpans[0].spans;
     Object.assign(given, { startTimeUnixNano: '9'.repeat(20), endTimeUnixNano: '9'.repeat(20), events: [{ a: [{}] }] });
@@ -264,7 +264,7 @@ describe('an export of spans', () => {
     expect((await ids('?limit=1'))[0]).toBe(idOf(79));
   });
 
-  it('does not stop the gateway, however many there are', async () => {
+  it('does not stop the gateway, however many arrive', async () => {
     const spans = Array.from({ length: 4_000 }, (_, index) => ({ ...span, spanId: `${index}`.padStart(16, 'b') }));
     const body = of(spans);
     const flood = Promise.all(Array.from({ length: 100 }, () => send(body)));

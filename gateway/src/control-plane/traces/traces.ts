@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { StoredTrace, Timed, TraceFilter } from '../../collector/trace-store.ts';
 import { implement } from '../admin-operation.ts';
 
-/** Lists the traces that were collected, newest first. */
+/** Lists the collected traces, newest first. */
 export const listTraces = implement(adminOperations.listTraces, {
   async handle({ query, resources: { traces }, fail }) {
     const thread = traces.thread ?? fail('not_found', traces.elsewhere());
@@ -26,14 +26,11 @@ export const listTraces = implement(adminOperations.listTraces, {
   },
 });
 
-/** Returns all spans of a trace, by its id or by the id of a request. */
+/** Returns all spans of a trace, by its id or a request id. */
 export const getTrace = implement(adminOperations.getTrace, {
   async handle({ params: { trace_id: id }, resources: { traces }, fail }) {
     const thread = traces.thread ?? fail('not_found', traces.elsewhere(id));
-    return (
-      (await thread.call('find', id)) ??
-      fail('not_found', 'No trace of the last minutes has this id, nor has any of them a request with it')
-    );
+    return (await thread.call('find', id)) ?? fail('not_found', 'No recent trace has this trace id or request id');
   },
 });
 
@@ -41,7 +38,7 @@ function isErrorOf(status: 'ok' | 'error' | undefined): boolean | undefined {
   return status === undefined ? undefined : status === 'error';
 }
 
-/** Returns the bounds of a status such as 429, or of a class such as 4xx. */
+/** Returns the range of a status such as 429, or of a class such as 4xx. */
 function codesOf(status: string): [number, number] {
   return [Number(status.replace('xx', '00')), Number(status.replace('xx', '99'))];
 }

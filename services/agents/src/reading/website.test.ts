@@ -264,7 +264,7 @@ describe('what a page is refused for', () => {
     site.paths.set('/larger', padded(5 * 1_048_576));
     const { passages } = await read(['/large', '/larger']);
     expect(passages).toMatchObject([{ page: 0, text: 'Open' }]);
-    await expect(read(['/larger'])).rejects.toThrow('it is larger than a page may be');
+    await expect(read(['/larger'])).rejects.toThrow('it is larger than the limit for a page');
   });
 
   it('three pages that are too much for an extractor end the reading', async () => {
