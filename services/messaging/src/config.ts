@@ -15,7 +15,7 @@ function withoutSlashesAtEnd(text: string): string {
   return text.slice(0, end);
 }
 
-/** A duration such as 90s, 30m or 1h, as milliseconds. */
+/** A duration such as 90s, 30m or 1h, parsed to ms. */
 const duration = (fallback: string, description: string) =>
   z
     .string()
@@ -26,7 +26,6 @@ const duration = (fallback: string, description: string) =>
     )
     .meta({ description });
 
-/** Settings of this service. */
 export const messagingConfig = baseConfig.extend({
   MESSAGING_SECRET_KEY: parsed(parseSecretKeys).meta({
     description:

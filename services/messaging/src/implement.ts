@@ -10,10 +10,9 @@ export interface MessagingResources {
   hookUrlOf(token: string): string;
   unsubscribeLinks: UnsubscribeLinks;
   sending: Worker;
-  /** Returns a function that sends requests to other services, for an account. */
+  /** Returns a function that sends requests to other services for an account. */
   askFor(accountId: string): Ask;
   inbound: Worker;
 }
 
-/** Implements this service's operations. */
 export const implement = implementer<MessagingResources>();

@@ -38,13 +38,13 @@ import { onReminderDue } from './templates/on-reminder-due.ts';
 import { updateTemplates } from './templates/update-templates.ts';
 import { addUnsubscribe } from './unsubscribe/take-unsubscribe.ts';
 
-/** Service messaging: sends an account's messages on the first channel that reaches the contact, and receives their replies. */
+/** Sends an account's messages on the first channel that reaches the contact, and receives replies. */
 export const messaging: ServiceDefinition<typeof contract, typeof messagingConfig, MessagingResources> = {
   name: 'messaging',
   config: messagingConfig,
   migrations: new URL('../migrations/', import.meta.url),
   operations: {
-    // The first matching path wins: fixed ones come before those with an id.
+    // The first matching path wins, so fixed paths come before those with an id.
     listChannels,
     putChannel,
     deleteChannel,
@@ -91,10 +91,10 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
   resources: makeResources,
 };
 
-/** Bytes kept of a response: a provider may repeat the whole message. */
+/** Maximum bytes kept of a response, because a provider may repeat the whole message. */
 const keptBytes = 64 * 1024;
 
-/** Starts the queues and their resources; `stop` lets running tries finish. */
+/** Starts the queues and their resources. `stop` lets running calls finish. */
 async function makeResources(foundation: Foundation<MessagingConfig>) {
   const { config } = foundation;
   const guard = { allowedRanges: config.WEBHOOKS_ALLOWED_RANGES, resolve: createNameResolver(5_000) };

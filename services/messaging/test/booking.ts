@@ -5,7 +5,7 @@ const wholeDay = Object.fromEntries(
   ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, [['00:00', '24:00']]]),
 );
 
-/** An allowed address where nothing listens: these tests check texts, not their delivery. */
+/** An allowed address where nothing listens: these tests check texts, not delivery. */
 const nowhere = 'http://127.0.0.1:9/';
 
 interface DeskOptions {
@@ -17,11 +17,11 @@ interface DeskOptions {
   isSandbox?: boolean;
 }
 
-/** Account in which Ada takes consultations at any time; the contact gets a confirmation and a reminder an hour before by SMS. */
+/** An account in which Ada takes consultations at any time. The contact gets a confirmation and a reminder an hour before, by SMS. */
 export interface Desk {
   account: TestAccount;
   client: TestAccount['client'];
-  /** Id of the account, or its sandbox. */
+  /** Id of the account or its sandbox. */
   accountId: string;
   contact: string;
   /** Books for the contact; returns the appointment's id. */
@@ -39,7 +39,7 @@ export async function openDesk(platform: Platform, options: DeskOptions = {}): P
   }
   const ada = { name: 'Ada', email: 'ada@desk.example' };
   const member = await platform.admin('POST', `/admin/accounts/${accountId}/members`, ada);
-  if (member.status !== 201) throw new Error(`no member was made: ${member.text}`);
+  if (member.status !== 201) throw new Error(`the member was not created: ${member.text}`);
   await client.calendar.staff.create({ body: { email: ada.email, hours: wholeDay } });
   await client.calendar.settings.update({
     body: { confirmation: { channel: 'sms' }, reminders: [{ minutes_before: 60, channel: 'sms' }] },

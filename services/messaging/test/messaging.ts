@@ -12,7 +12,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 
-/** Message that an `http` provider got. */
+/** A message that an `http` provider received. */
 export interface Sent {
   message: string;
   attempt: string;
@@ -22,7 +22,7 @@ export interface Sent {
   body: string;
 }
 
-/** The account's own provider on loopback: accepts messages with an id by default. */
+/** The account's own provider on loopback. By default it accepts messages with an id. */
 export interface HttpProvider extends Receiver {
   secret: string;
   /** Returns the messages to an address, oldest first. */
@@ -42,11 +42,11 @@ export async function startHttpProvider(): Promise<HttpProvider> {
   });
 }
 
-/** Account whose channels use `http` providers. */
+/** An account whose channels use `http` providers. */
 export interface Shop {
   account: TestAccount;
   hooks: Record<string, string>;
-  /** Posts a body, or a text as it is, to a channel's hook, signed with its provider's secret. */
+  /** Posts a body, or a string as it is, to a channel's hook, signed with its provider's secret. */
   hook(channel: Channel, body: object | string, secret?: string): Promise<RawResponse>;
 }
 

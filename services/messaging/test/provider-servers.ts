@@ -14,15 +14,15 @@ import { afterAll, afterEach } from '@jest/globals';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { Outgoing, ProviderTools } from '../src/providers/provider.ts';
 
-/** Valid request to a provider's server. */
+/** A valid request to a provider's server. */
 export interface TakenRequest {
   headers: IncomingMessage['headers'];
   text: string;
-  /** Fields of the form, or the JSON. */
+  /** Fields of the form or the JSON. */
   fields: Record<string, unknown>;
 }
 
-/** Response instead of the server's own; `reset` and `hang` come after the request was read. */
+/** Response instead of the server's own. `reset` and `hang` apply after the request was read. */
 export type TestResponse = StatusResponse | { fault: 'reset' | 'hang' };
 interface StatusResponse {
   status: number;
@@ -30,16 +30,16 @@ interface StatusResponse {
   headers?: Record<string, string>;
 }
 
-/** A provider's server on loopback: it validates requests like the provider, and sends planned responses. */
+/** A provider's server on loopback. It validates requests like the provider, and sends planned responses. */
 export interface ProviderServer {
   url: string;
   taken: TakenRequest[];
-  /** Responses to the next valid requests, one each; later requests are accepted. */
+  /** Responses to the next valid requests, one each. Later requests are accepted. */
   responses: TestResponse[];
   stop(): Promise<void>;
 }
 
-/** Returns the provider tools, for loopback only; `close` aborts requests in flight. */
+/** Returns the provider tools, for loopback only. `close` aborts requests in flight. */
 export function providerTools(urls: { twilioUrl?: string; whatsappUrl?: string } = {}) {
   const guard = { allowedRanges: parseAddressRanges('127.0.0.0/8,::1/128'), resolve: createNameResolver(1000) };
   const sockets = { maxSocketsPerPool: 10, maxSockets: 50 };
@@ -49,7 +49,7 @@ export function providerTools(urls: { twilioUrl?: string; whatsappUrl?: string }
   return { ...tools, close: () => poster.close() };
 }
 
-/** Has a server forget after each test of a file what it took, and end after all of them. */
+/** Clears a server's requests and responses after each test of a file, and stops it after all. */
 export function useInTests(server: ProviderServer, tools: ReturnType<typeof providerTools>): void {
   afterEach(() => {
     server.taken.length = 0;
@@ -115,7 +115,7 @@ export const twilioSettings = {
   from: '+4930901820',
 };
 
-/** Starts Twilio's Messages API for the account of twilioSettings; invalid requests get 401 (20003), 404 (20404) or 400 with its codes. */
+/** Starts Twilio's Messages API for the account of twilioSettings. Invalid requests get 401 (20003), 404 (20404) or 400 with its codes. */
 export function startTwilioServer(): Promise<ProviderServer> {
   const { account_sid, auth_token } = twilioSettings;
   const basic = `Basic ${Buffer.from(`${account_sid}:${auth_token}`).toString('base64')}`;
@@ -151,7 +151,7 @@ export function startTwilioServer(): Promise<ProviderServer> {
   );
 }
 
-/** Returns the call of a provider's hook. */
+/** Returns a call of a provider's hook. */
 export function hookCall(request: { headers: Record<string, string>; body: string }, now = new Date()) {
   const { headers, body } = request;
   const query = new URLSearchParams();
@@ -180,7 +180,7 @@ type GraphMessage = Record<string, unknown> & {
   template?: { name?: string; language?: { code?: string } };
 };
 
-/** Starts Meta's Graph API for the number of whatsappSettings; it refuses invalid requests with 401 (190) and 400 (100). */
+/** Starts Meta's Graph API for the number of whatsappSettings. It refuses invalid requests with 401 (190) and 400 (100). */
 export function startGraphServer(): Promise<ProviderServer> {
   const { access_token, phone_number_id } = whatsappSettings;
   const fault = (status: number, code: number, message: string) => ({
@@ -211,13 +211,13 @@ export function startGraphServer(): Promise<ProviderServer> {
   );
 }
 
-/** Returns headers and body of a request from Meta, signed like Meta's; `value` is that of its one change. */
+/** Returns headers and body of a request from Meta with one change, `value`, signed like Meta's. */
 export function graphRequest(value: unknown, appSecret = whatsappSettings.app_secret) {
   const entry = [{ id: '1', changes: [{ field: 'messages', value }] }];
   return signedGraphRequest(JSON.stringify({ object: 'whatsapp_business_account', entry }), appSecret);
 }
 
-/** Returns a body as Meta signs it. */
+/** Returns a request with this body, signed like Meta's. */
 export function signedGraphRequest(body: string, appSecret = whatsappSettings.app_secret) {
   const signature = createHmac('sha256', appSecret).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
@@ -239,7 +239,7 @@ export function httpRequest(content: unknown, at: Date) {
   return { headers, body };
 }
 
-/** Mail that a mail server accepted. */
+/** A mail that a mail server accepted. */
 export interface TakenMail {
   from: string;
   to: string[];
@@ -248,7 +248,7 @@ export interface TakenMail {
   text: string;
 }
 
-/** Mail server on loopback, at localhost and 127.0.0.1. */
+/** A mail server on loopback, at localhost and 127.0.0.1. */
 export interface MailServer {
   port: number;
   mails: TakenMail[];
@@ -259,10 +259,10 @@ export interface MailServer {
 export const mailLogin = { username: 'shop', password: 'mail-password' };
 
 /**
- * Starts a mail server that offers STARTTLS, starts with TLS or has none. The local part of a mail's recipient decides its outcome:
- * refused (550), later (451), unwanted (554 after the mail), full (452 after it), lost (connection cut after it), cut (cut at RCPT),
- * silent (never responds after it); so does its sender's: banned (553). All others are accepted. `login` is `asked` if it is required,
- * and `broken` if it fails temporarily.
+ * Starts a mail server with STARTTLS, TLS or neither. The recipient's local part decides the outcome: refused (550),
+ * later (451), unwanted (554 after the mail), full (452 after it). Others cut the connection or hang: lost (after the
+ * mail), cut (at RCPT), silent (never responds). A sender's local part can be banned (553). All others are accepted.
+ * `login` is `asked` if required, and `broken` if it fails temporarily.
  */
 export async function startMailServer(
   security: 'starttls' | 'tls' | 'none',
@@ -315,7 +315,7 @@ export async function startMailServer(
     },
   };
   const server = new SMTPServer(options);
-  // Errors of cut connections, and of clients that do not trust the certificate: tests check what the clients report.
+  // Errors of cut connections and of clients that do not trust the certificate. Tests check what the clients report.
   server.on('error', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -329,7 +329,7 @@ function replied(responseCode: number, message: string): Error {
   return Object.assign(new Error(message), { responseCode });
 }
 
-/** Makes this process, which other tests share, trust the certificate of the mail servers above until the returned function is called. */
+/** Makes this process trust the mail servers' certificate until the returned function is called. Other tests share the process. */
 export function trustTestCertificate(): () => void {
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, testCertificate]);

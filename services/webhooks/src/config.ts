@@ -3,7 +3,6 @@ import { baseConfig } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { parseRetrySchedule } from './sending/retry-schedule.ts';
 
-/** The settings of this service. */
 export const webhooksConfig = baseConfig.extend({
   WEBHOOKS_SECRET_KEY: parsed(parseSecretKeys).meta({
     description: 'Encrypts signing secrets: base64 of 32 bytes; to rotate, 2:<new>,1:<old>.',

@@ -11,19 +11,18 @@ export type WebhookResources = {
   secretKeys: SecretKeys;
   schedule: RetrySchedule;
   retention: Retention;
-  /** The retention goes by the real time. */
+  /** Retention uses real time, not sandbox clocks. */
   clocks: Pick<Clocks, 'real'>;
-  dispatcher: Worker & Pick<Dispatcher, 'takeMade'>;
+  dispatcher: Worker & Pick<Dispatcher, 'claimCreated'>;
   feed: {
-    /** Says whose events were recorded, after their commit. */
+    /** Reports which accounts have new events. Call it after the commit. */
     recorded(accountIds: ReadonlySet<string>): void;
   };
-  /** Returns what begins a stream: an account's events of `types` with greater numbers than `after`, without an end. */
+  /** Returns a function that begins an endless stream of an account's events of `types` with numbers greater than `after`. */
   streamAfter(after: number, stream: { account: AccountContext; types: readonly string[] }): BeginStream;
-  /** Wakes the dispatchers of all processes alike: one of them takes all events, and others share the sending. */
+  /** Wakes the dispatchers of all processes, because one process takes all events and the others share the sending. */
   deliveriesDue(): void;
   eventsCommitted(): void;
 };
 
-/** The `implement` of this service. */
 export const implement = implementer<WebhookResources>();

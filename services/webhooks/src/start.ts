@@ -39,7 +39,7 @@ import { EventFeed } from './streaming/event-feed.ts';
 import { streamEvents } from './streaming/stream-events.ts';
 import { Streams } from './streaming/streams.ts';
 
-/** Webhooks: tells endpoints outside of every public event, at least once, until it is delivered or given up with a reason. */
+/** Delivers every public event to customers' endpoints at least once, until it arrives or fails with a reason. */
 export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig, WebhookResources> = {
   name: 'webhooks',
   config: webhooksConfig,
@@ -76,13 +76,13 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
   resources: makeResources,
 };
 
-/** Topic, among this service's news, of events that have been taken: deliveries of theirs are due. */
+/** Topic on which this service's processes announce that newly taken events have due deliveries. */
 const dueTopic = 'deliveries-due';
 const balanceWindowMs = 5 * 60_000;
-/** Younger events may still be in a transaction. */
+/** The transaction that records a younger event may still be open. */
 const balanceLagMs = 30_000;
 
-/** Starts the dispatcher and what it needs; `stop` ends it after the tries under way. */
+/** Starts the dispatcher and its dependencies. `stop` waits up to 5 s for attempts in flight. */
 async function makeResources(foundation: Foundation<WebhooksConfig>) {
   const { config, sql, bus, log, clocks, clockWork, watch, accounts, queues, eventsCommitted } = foundation;
   const { WEBHOOKS_SECRET_KEY: secretKeys, WEBHOOKS_RETRY_SCHEDULE: schedule } = config;
@@ -148,14 +148,14 @@ const gauges = {
 };
 
 const failureGauges = {
-  'webhooks.endpoints.failing': { description: 'Active endpoints at which every try fails since the last success.' },
+  'webhooks.endpoints.failing': { description: 'Active endpoints with only failures since the last success.' },
   'webhooks.endpoints.failing_longest': {
     unit: 's',
-    description: 'Time for which every try has failed at the active endpoint that fails longest; 0 where none does.',
+    description: 'Time since the first failure of the longest failing active endpoint; 0 if none fails.',
   },
 };
 
-/** Observes the balance of deliveries, once for all processes; returns a function that ends it. */
+/** Reports the delivery balance from one process at a time. Returns a function that stops it. */
 function reportBalance({ sql, clocks }: Foundation<WebhooksConfig>, reporter: Reporter): () => void {
   return meter.observe(gauges, async (observe) => {
     if (!(await reporter.isChosen())) return;
@@ -168,7 +168,7 @@ function reportBalance({ sql, clocks }: Foundation<WebhooksConfig>, reporter: Re
   });
 }
 
-/** Observes the endpoints that fail, once for all processes; returns a function that ends it. */
+/** Reports failing endpoints from one process at a time. Returns a function that stops it. */
 function reportFailing({ sql, clocks }: Foundation<WebhooksConfig>, reporter: Reporter): () => void {
   return meter.observe(failureGauges, async (observe) => {
     if (!(await reporter.isChosen())) return;

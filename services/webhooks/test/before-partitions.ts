@@ -9,10 +9,10 @@ const sources = [
   { url: new URL('../migrations/', import.meta.url), last: '0006' },
 ];
 
-/** The directories of all migrations: the kit's and this service's. */
+/** The migration directories of the kit and this service. */
 export const allMigrations = sources.map(({ url }) => url);
 
-/** Brings a schema to where it was with the last release without partitions. */
+/** Migrates a schema to the last release without partitions. */
 export async function migrateAsBefore(url: string, schema: string): Promise<void> {
   const directories: string[] = [];
   try {
@@ -29,14 +29,14 @@ export async function migrateAsBefore(url: string, schema: string): Promise<void
   }
 }
 
-/** A delivery as a process has it, and the account's id. */
+/** A delivery as a process knows it, with its account and endpoint. */
 export interface Known {
   account: string;
   endpoint: string;
   delivery: string;
 }
 
-/** Takes one event, with the statement of that release. */
+/** Records one event with that release's statement. */
 export async function takeEventBefore(sql: Sql, account: string, id: string, envelope = '{}'): Promise<void> {
   await sql`
     with incoming as (
@@ -64,7 +64,7 @@ export async function takeEventBefore(sql: Sql, account: string, id: string, env
       set due_at = least(queues.due_at, excluded.due_at), version = queues.version + 1`;
 }
 
-/** Reads the due deliveries of a queue, longest due first, with the statement of that release. */
+/** Reads the due deliveries of a queue by due time, with that release's statement. */
 export async function readQueueBefore(sql: Sql, account: string, endpoint: string) {
   return await sql<{ id: string; envelope: string }[]>`
     select due.id, due.envelope
@@ -84,7 +84,7 @@ export async function readQueueBefore(sql: Sql, account: string, endpoint: strin
     order by w.account_id, w.endpoint_id, due.next_try_at, due.id`;
 }
 
-/** Writes that a try was delivered, with the statement of that release. */
+/** Writes a successful attempt with that release's statement. */
 export async function writeOutcomeBefore(sql: Sql, { account, endpoint, delivery }: Known): Promise<void> {
   await sql`
     with outcome as (
@@ -104,7 +104,7 @@ export async function writeOutcomeBefore(sql: Sql, { account, endpoint, delivery
     from changed c join outcome o on o.account_id = c.account_id and o.delivery_id = c.id`;
 }
 
-/** Deletes the oldest event with its deliveries and tries, with the statements of that release. Returns its id. */
+/** Deletes the oldest event with its deliveries and attempts, with that release's statements. Returns its id. */
 export async function forgetEventBefore(sql: Sql): Promise<string> {
   const [event] = await sql<{ account_id: string; id: string }[]>`
     select account_id, id from events where taken_at <= now() order by taken_at limit 1 for update skip locked`;
@@ -119,7 +119,7 @@ export async function forgetEventBefore(sql: Sql): Promise<string> {
   return event!.id;
 }
 
-/** Notes that a consumer takes an event, and forgets older ones, with the statements of that release. Returns whether it is new. */
+/** Marks an event as taken and deletes old marks, with that release's statements. Returns whether the event is new. */
 export async function takeOnceBefore(sql: Sql, account: string, event: string): Promise<boolean> {
   const fresh = await sql`
     insert into inbox (account_id, event_id, consumer)

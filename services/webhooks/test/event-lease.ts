@@ -1,6 +1,6 @@
 import { type Platform, waitFor } from '@customer-platform/testkit';
 
-/** Returns the process that takes events, by the name that its sessions have; undefined where none does. */
+/** Returns the session name of the process that consumes events; undefined if none does. */
 export async function holderOfEvents(platform: Platform): Promise<string | undefined> {
   return (await lockOfEvents(platform))?.name;
 }
@@ -14,7 +14,7 @@ async function lockOfEvents(platform: Platform): Promise<{ pid: number; name: st
   return row;
 }
 
-/** Has another process take events in place of `before`: ends the session of that one until it does. */
+/** Makes another process consume events in place of `before`, by terminating its session until that happens. */
 export async function passEventsOn(platform: Platform, before: string): Promise<void> {
   await waitFor('the other process to take events', async () => {
     const lock = await lockOfEvents(platform);

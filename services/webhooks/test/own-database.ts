@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provision';
 
-/** Makes a database that no process works on, without a schema; returns its URL for the service. */
+/** Creates an empty database that no process uses, and returns its URL for the service. */
 export async function ownDatabase(): Promise<string> {
   const server = process.env.TEST_DATABASE_URL!;
   const database = `test_${randomBytes(6).toString('hex')}`;

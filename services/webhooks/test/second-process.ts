@@ -4,8 +4,8 @@ import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, waitFor } from '@customer-platform/testkit';
 
 /**
- * Starts another process of the service, on the same database and bus; it sends deliveries once this resolves, and takes events when it has
- * the lease. Its sessions are named `second`. `more` goes before its settings.
+ * Starts another process of the service on the same database and bus. Once this resolves, it sends deliveries; it
+ * consumes events when it gets the lease. Its sessions are named `second`. `more` overrides its settings.
  */
 export async function startSecondProcess(platform: Platform, more: Record<string, string> = {}): Promise<ChildProcess> {
   const port = await freePort();

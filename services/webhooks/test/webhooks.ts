@@ -11,17 +11,17 @@ import {
 } from '@customer-platform/testkit';
 import { takeEvents } from '../src/events/events.sql.ts';
 
-/** Registers an endpoint at a receiver's address; the response shows its secret. */
+/** Registers an endpoint with a receiver's URL. The response contains its secret. */
 export function register(account: TestAccount, url: string, body: Partial<Pick<Endpoint, 'events' | 'active'>> = {}) {
   return account.client.webhooks.create({ body: { url, ...body } });
 }
 
-/** Makes the platform publish contact.created: adds a contact. */
+/** Adds a contact, so that the platform publishes `contact.created`. */
 export function emitContactCreated(account: TestAccount, name = 'Ada') {
   return account.patientClient.cdp.contacts.create({ body: { name } });
 }
 
-/** Makes the platform publish events of 120 kB: each has all fields of a contact twice, as they are and as they were. */
+/** Makes the platform publish events of 120 kB. Each contains all fields of a contact twice, with new and previous values. */
 export async function emitLarge(account: TestAccount, count: number): Promise<void> {
   const fieldsOf = (round: number) =>
     Object.fromEntries(
@@ -33,7 +33,7 @@ export async function emitLarge(account: TestAccount, count: number): Promise<vo
   }
 }
 
-/** Records events of an account as the consumer does, past the bus and without news of it: `bytes` is the size of their data. */
+/** Records events of an account as the consumer does, without the bus or notifications. `bytes` is the size of their data. */
 export async function recordEvents(
   sql: Database,
   account: string,
@@ -50,8 +50,8 @@ export async function recordEvents(
 }
 
 /**
- * Has a process, by its name as an owner, lease no further queue of these accounts, or no process where it is undefined: whoever is faster would have
- * all of them. Returns a function that ends it.
+ * Stops the process named `owner`, or every process if undefined, from leasing further queues of these accounts.
+ * Otherwise the fastest process might take all. Returns a function that undoes this.
  */
 export async function keepFrom(sql: Database, owner: string | undefined, accountIds: readonly string[]) {
   const isOwner = owner === undefined ? '' : `and new.owner = '${owner}'`;
@@ -63,7 +63,7 @@ export async function keepFrom(sql: Database, owner: string | undefined, account
   return () => sql`drop function keep_from cascade`;
 }
 
-/** The deliveries to an endpoint, newest first. */
+/** Returns the deliveries to an endpoint, newest first. */
 export async function deliveriesTo(account: TestAccount, endpointId: string): Promise<Delivery[]> {
   const page = await account.client.webhooks.deliveries.list({
     params: { endpoint_id: endpointId },
@@ -83,7 +83,7 @@ export function delivery(
   return waitFor('a delivery', find, timeoutMs);
 }
 
-/** Has an endpoint that responds take four events, after which it is trusted with ten tries at once. */
+/** Sends four events to a responding endpoint, which raises its cap to ten attempts in flight. */
 export async function earnCap(account: TestAccount, endpointId: string): Promise<void> {
   await Promise.all([1, 2, 3, 4].map((i) => emitContactCreated(account, `Earns ${i}`)));
   await waitFor('its responses', async () => {
@@ -92,7 +92,7 @@ export async function earnCap(account: TestAccount, endpointId: string): Promise
   });
 }
 
-/** Returns whether one of a request's signatures is this secret's: Standard Webhooks, written here a second time to check the first. */
+/** Returns whether the secret made one of the request's signatures. Implements Standard Webhooks a second time, to check the first. */
 export function isSignedBy(secret: string, { headers, body }: Received): boolean {
   const key = Buffer.from(secret.slice(6), 'base64');
   const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
@@ -100,7 +100,7 @@ export function isSignedBy(secret: string, { headers, body }: Received): boolean
   return String(headers['webhook-signature']).split(' ').includes(signature);
 }
 
-/** Makes an account with one endpoint at a receiver that responds with `status`; the receiver is added to `receivers`, to be stopped. */
+/** Creates an account with one endpoint at a receiver that responds with `status`. Adds the receiver to `receivers`, to be stopped. */
 export async function openEndpoint(
   platform: Platform,
   receivers: Receiver[],
@@ -117,16 +117,16 @@ export async function openEndpoint(
   return { account, receiver, endpoint, params: { endpoint_id: endpoint.id }, respondWith };
 }
 
-/** The status that a receiver responds with, its headers and its body. */
+/** Status, headers and body of a receiver's response. */
 export type EndpointResponse = [status: number, headers?: Record<string, string>, body?: string];
 
 export const hasTries = (count: number) => (one: { tries: unknown[] }) => one.tries.length === count;
 
-/** Returns the milliseconds from the end of a delivery's last try to its next one. */
+/** Returns the ms from the end of a delivery's last attempt to the next one. */
 export function waitMs(one: { next_try_at: string | null; tries: { at: string; duration_ms: number }[] }): number {
   const last = one.tries.at(-1)!;
   return Date.parse(one.next_try_at!) - Date.parse(last.at) - last.duration_ms;
 }
 
-/** Most time between the end of a try and its being measured, each rounded. */
+/** Tolerance in ms for the time between the end of an attempt and its measurement. */
 export const slackMs = 2000;

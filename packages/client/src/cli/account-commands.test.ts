@@ -199,7 +199,7 @@ describe('trigger', () => {
     const tool = toolOf(account.testKey);
     const refused = async (...args: string[]) => (await tool.run(['trigger', ...args])).err.split('\n')[0];
     expect(await refused('order.declined', '-d', '{"deal":{}}')).toBe(
-      'refused (400 invalid_request): data.deal is nothing that order.declined has; it has order, previous',
+      'refused (400 invalid_request): data.deal is not a field of order.declined, which has order, previous',
     );
     expect(await refused('order.declined', '-d', '{"order":{"number":"x"}}')).toMatch(
       /400 invalid_request\): data\.order\.number must be/,

@@ -8,12 +8,12 @@ import type { ChannelRow } from './channels.sql.ts';
 
 export type Settings = Record<string, unknown>;
 
-/** Returns the settings of a channel, secrets included. */
+/** Returns the decrypted settings of a channel, including secrets. */
 export function settingsOf(row: ChannelRow, { secretKeys }: MessagingResources): Settings {
   return JSON.parse(decryptSecret(secretKeys, row.settings, row.account_id, row.channel)) as Settings;
 }
 
-/** Returns a channel as the API shows it: without secrets except those named in `shown`. */
+/** Converts a row to a channel of the API, without secrets except those in `shown`. */
 export function toChannel(
   row: ChannelRow,
   account: Pick<AccountContext, 'timezone'>,
@@ -37,7 +37,7 @@ export function toChannel(
   };
 }
 
-/** Returns what the events of a channel say of it; `since` is when it began to fail, or became ready. */
+/** Returns the data of a channel's events. `since` is when it began to fail or became ready. */
 export function toChannelState(
   { channel, provider, failure: error }: ChannelRow,
   { timezone }: Pick<AccountContext, 'timezone'>,

@@ -8,7 +8,7 @@ export interface ChannelRow {
   /** Encrypted. */
   settings: Buffer;
   token: string;
-  /** Since when its provider refuses the credentials, and what it said; null while it does not. */
+  /** When its provider began to refuse the credentials, and the provider's message; both null while the channel is ready. */
   failing_since: Date | null;
   failure: string | null;
   created_at: Date;
@@ -21,28 +21,28 @@ export async function channelsOf(sql: Sql, accountId: string): Promise<Channel[]
   return rows.map(({ channel }) => channel);
 }
 
-/** The state of a channel, without its settings. */
+/** A channel's state, without its settings. */
 interface ChannelState extends Pick<ChannelRow, 'channel' | 'provider'> {
   status: 'ready' | 'failing';
   error: string | null;
   failing_since: Date | null;
-  /** Messages that wait because it is failing; at most `mostHeld`. */
+  /** Messages held because the channel is failing, counted up to `maxHeldCounted`. */
   held: number;
 }
 
-const mostHeld = 1_000;
+const maxHeldCounted = 1_000;
 
-/** Returns how the channels of an account are, by name. */
+/** Returns the states of an account's channels, by name. */
 export async function channelStates(sql: Sql, accountId: string): Promise<ChannelState[]> {
   return await sql<ChannelState[]>`
     select channel, provider, case when failing_since is null then 'ready' else 'failing' end as status, failure as error,
       failing_since, (select count(*) from (
-        select from attempts a where a.account_id = c.account_id and a.channel = c.channel and a.held_until is not null limit ${mostHeld}
+        select from attempts a where a.account_id = c.account_id and a.channel = c.channel and a.held_until is not null limit ${maxHeldCounted}
       ) as held)::integer as held
     from channels c where account_id = ${accountId} order by channel`;
 }
 
-/** Returns at most `limit` channels by name, after the channel `after`. */
+/** Returns at most `limit` channels after the channel `after`, by name. */
 export async function selectChannels(
   sql: Sql,
   accountId: string,
@@ -60,13 +60,13 @@ export async function lockChannel(tx: Sql, accountId: string, channel: Channel):
   return row;
 }
 
-/** Returns the channel of a hook's token. */
+/** Returns the channel with this hook token. */
 export async function channelByToken(sql: Sql, token: string): Promise<ChannelRow | undefined> {
   const [row] = await sql<ChannelRow[]>`select * from channels where token = ${token}`;
   return row;
 }
 
-/** Upserts a channel; an existing one keeps its token and its creation time. It is ready: what was held there is released. */
+/** Inserts or updates a channel. An existing one keeps its token and creation time. The channel becomes ready, so its held messages are released. */
 export async function upsertChannel(
   tx: Sql,
   row: Pick<ChannelRow, 'account_id' | 'channel' | 'provider' | 'settings' | 'token'>,
@@ -82,7 +82,7 @@ export async function upsertChannel(
   return stored!;
 }
 
-/** Deletes a channel; what was held there goes on at once. */
+/** Deletes a channel. Its held messages become due at once. */
 export async function deleteChannelRow(tx: Sql, accountId: string, channel: Channel, now: Date): Promise<void> {
   await tx`
     with released as (

@@ -19,7 +19,7 @@ const list = async () => (await account.client.messages.channels.list({})).data;
 const twilio = { account_sid: `AC${'a'.repeat(32)}`, auth_token: 'secret-token', from: '+4930901820' };
 
 describe('a channel', () => {
-  it('shows the secret that was made for it once, and never again', async () => {
+  it('shows its generated secret once', async () => {
     const made = await put('sms', { provider: 'http', settings: { url } });
     expect(made.status).toBe(200);
     expect(made.body.settings.secret).toMatch(/^whsec_/);
@@ -28,7 +28,7 @@ describe('a channel', () => {
     expect(await list()).toEqual([{ ...rest, settings: { url } }]);
   });
 
-  it('keeps its hook and the secrets that a change leaves out; another provider starts over', async () => {
+  it('keeps its hook and omitted secrets in a change, but not with another provider', async () => {
     const { hook_url } = (await put('sms', { provider: 'twilio', settings: twilio })).body;
     const { auth_token: _, ...shown } = twilio;
     expect((await list())[0]!.settings).toEqual(shown);
@@ -43,7 +43,7 @@ describe('a channel', () => {
     expect((await list())[0]!.provider).toBe('twilio');
   });
 
-  it('does not keep a password for another server than the one that it belongs to', async () => {
+  it('does not keep a password for another server', async () => {
     const server = { host: '127.0.0.1', port: 2525, security: 'none', username: 'ada', from: 'ada@example.com' };
     const stored = async () => {
       const [row] = await platform.database(
@@ -65,7 +65,7 @@ describe('a channel', () => {
     expect(await stored()).toBeUndefined();
   });
 
-  it("is one account's, pages as every list does, and is gone once it is taken down", async () => {
+  it('belongs to one account, is listed by page, and disappears when deleted', async () => {
     for (const channel of ['sms', 'whatsapp', 'email']) await put(channel, { provider: 'http', settings: { url } });
     const first = await account.client.messages.channels.list({ query: { limit: 2 } });
     expect([first.data.map(({ channel }) => channel), first.next]).toEqual([['email', 'sms'], 'sms']);

@@ -2,26 +2,26 @@ import type { Channel } from '@customer-platform/contracts/messaging';
 import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import type { ChannelRow } from './channels.sql.ts';
 
-/** Milliseconds between two messages that try a channel while it is failing. */
+/** Time in ms between two held messages that probe a failing channel. */
 const probeEveryMs = 60_000;
-/** Held messages that a round releases of each channel: the queue sends them at its own pace. */
+/** Maximum number of held messages released per channel and round. The queue sends them at its own pace. */
 const releasedAtOnce = 500;
 const channelsAtOnce = 20;
 
-/** Channels with something to do: a held message is to try one that is failing, or what one holds that is ready is to be released. */
+/** Channels with due work: a failing one to probe, or a ready one with held messages to release. */
 export const channelsWithWork = { name: 'channels', due: 'work_at' };
 
-/** A try that a provider refused or took, with the channel as it was claimed. */
+/** A channel as it was when a call of its provider was claimed. */
 export interface ChannelTry {
   account_id: string;
   channel: Channel;
-  /** When the channel was set up last: what is heard of it as it was before says nothing of it now. */
+  /** When the channel was last set up. A result of an earlier setup says nothing about the current one. */
   channel_updated_at: Date;
 }
 
 /**
- * Notes that providers refused the credentials of channels, and returns those that are failing since now. Of one that was set up again meanwhile, what is
- * held is released.
+ * Marks channels whose credentials were refused as failing, and returns those that were ready before. If a channel was
+ * set up again meanwhile, releases its held messages instead.
  */
 export async function markFailing(
   tx: Sql,
@@ -46,7 +46,7 @@ export async function markFailing(
   return rows.filter((row) => row.failing_since !== null && !row.was_failing);
 }
 
-/** Notes that providers took messages of channels that were failing, and returns those that are ready since now. */
+/** Marks failing channels whose provider accepted a message as ready, and returns them. */
 export async function markReady(tx: Sql, taken: readonly ChannelTry[], now: Date): Promise<ChannelRow[]> {
   if (taken.length === 0) return [];
   return await tx<ChannelRow[]>`
@@ -71,7 +71,7 @@ export async function selectFailingChannels(sql: Sql, limit: number): Promise<Fa
     where failing_since is not null order by failing_since, account_id, channel limit ${limit}`;
 }
 
-/** Has a held message try each failing channel that is due, and releases what ready ones hold; returns whether more may be due. */
+/** Lets one held message probe each due failing channel, and releases held messages of ready ones. Returns whether more may be due. */
 export async function workOnChannels(tx: Sql, scope: Scope, now: Date): Promise<boolean> {
   const channels = await tx`
     with due as (
@@ -83,7 +83,7 @@ export async function workOnChannels(tx: Sql, scope: Scope, now: Date): Promise<
           select account_id, message_id, number from attempts
           where account_id = due.account_id and channel = due.channel and held_until is not null and due_at is not null
           order by message_id limit ${releasedAtOnce} for update skip locked) as oldest
-        -- Another one each time: what one message is refused for may be its own fault.
+        -- A random message each time, because a refusal may be the fault of one message.
         order by case when due.failing_since is not null then random() end, message_id
         limit case when due.failing_since is not null then 1 end) as a
     ), freed as (

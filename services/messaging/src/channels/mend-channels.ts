@@ -2,7 +2,7 @@ import type { Job } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { channelsWithWork, workOnChannels } from './failing-channels.sql.ts';
 
-/** Has a held message try each channel that is failing, once a minute, and releases what was held once a channel is ready again. */
+/** Probes each failing channel with a held message once a minute, and releases all held messages once it is ready. */
 export const mendChannels: Job<MessagingResources> = {
   name: 'mend-channels',
   due: channelsWithWork,

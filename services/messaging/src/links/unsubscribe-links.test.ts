@@ -10,14 +10,14 @@ const subscription = { accountId: randomUUID(), contactId: randomUUID(), channel
 const tokenOf = (url: string) => url.slice('https://shop.example/u/'.length);
 const token = tokenOf(links.urlOf(subscription));
 
-it('a link names its account, contact and channel, in characters that need no escape', () => {
+it('a link contains its account, contact and channel, in characters that need no escaping', () => {
   expect(links.urlOf(subscription)).toBe(`https://shop.example/u/${token}`);
   expect(token).toMatch(/^[A-Za-z0-9_-]{88}$/);
   expect(links.subscriptionOf(token)).toEqual(subscription);
   expect(links.subscriptionOf(tokenOf(links.urlOf({ ...subscription, channel: 'sms' })))?.channel).toBe('sms');
 });
 
-it('a link with any one byte changed, of another key, cut off or longer is none', () => {
+it('a link with a changed byte, of another key, truncated or extended is invalid', () => {
   const bytes = Buffer.from(token, 'base64url');
   for (let index = 0; index < bytes.length; index++) {
     const changed = Buffer.from(bytes);
@@ -37,7 +37,7 @@ it('a link with any one byte changed, of another key, cut off or longer is none'
     expect(links.subscriptionOf(wrong)).toBeUndefined();
 });
 
-it('a link outlives a rotation of the key for as long as the old one is configured', () => {
+it('a link survives a key rotation while the old key is configured', () => {
   const rotated = linksOf(`2:${second},1:${first}`);
   expect(rotated.subscriptionOf(token)).toEqual(subscription);
   expect(linksOf(`2:${second}`).subscriptionOf(tokenOf(rotated.urlOf(subscription)))).toEqual(subscription);

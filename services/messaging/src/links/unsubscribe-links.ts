@@ -2,17 +2,17 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import type { SecretKeys } from '@customer-platform/outbound';
 
-/** What a link ends: marketing to a contact on a channel. */
+/** What a link unsubscribes: a contact from marketing on a channel. */
 export interface Subscription {
   accountId: string;
   contactId: string;
   channel: Channel;
 }
 
-/** Channels by their number in a token, which never changes. */
+/** Channels by their number in a token. The order must never change. */
 const channels: readonly Channel[] = ['email', 'sms', 'whatsapp'];
 
-/** Binds the derived keys to this use: no signature or ciphertext of another one is a token. */
+/** Binds the derived keys to this use, so that no signature or ciphertext of another use is a valid token. */
 const label = 'customer-platform unsubscribe links 1';
 const algorithm = 'sha256';
 const bytesOf = { head: 2, id: 16, signature: 32 };
@@ -21,15 +21,15 @@ const signedBytes = bytesOf.head + 2 * bytesOf.id;
 const tokenForm = /^[\w-]{88}$/;
 
 /**
- * Links by which a recipient unsubscribes without a key. A token is base64url of the number of its key, that of the channel (1 byte each), the ids of
- * account and contact (16 each), and an HMAC-SHA256 of them. Nothing is stored; it is valid for as long as its key is configured.
+ * Links by which a recipient unsubscribes without a key. A token is base64url of a key number and a channel number (1 byte each), the ids of account
+ * and contact (16 each), and an HMAC-SHA256 of these. Nothing is stored; a token is valid while its key is configured.
  */
 export class UnsubscribeLinks {
   readonly #publicUrl: string;
   readonly #current: number;
   readonly #keys: ReadonlyMap<number, Buffer>;
 
-  /** @param publicUrl where recipients reach the gateway, without a slash at its end */
+  /** @param publicUrl where recipients reach the gateway, without a trailing slash */
   constructor({ current, byId }: SecretKeys, publicUrl: string) {
     this.#publicUrl = publicUrl;
     this.#current = current;
@@ -43,7 +43,7 @@ export class UnsubscribeLinks {
     return `${this.#publicUrl}/u/${token.toString('base64url')}`;
   }
 
-  /** Returns what the link with this token ends; undefined if it is none of ours. Takes the same time for every wrong signature. */
+  /** Returns what a link's token unsubscribes; undefined if the token is invalid. Takes constant time for every wrong signature. */
   subscriptionOf(token: string): Subscription | undefined {
     if (!tokenForm.test(token)) return undefined;
     const bytes = Buffer.from(token, 'base64url');

@@ -3,7 +3,7 @@ import { type JsonValue, readUnderLock, type Sql } from '@customer-platform/serv
 import type { AttemptState } from './message-state.ts';
 import { type MessageRow, messageColumns } from './messages.sql.ts';
 
-/** Attempt of a message. */
+/** An attempt of a message: one channel with its calls of the provider. */
 export interface AttemptRow extends AttemptState {
   account_id: string;
   message_id: string;
@@ -17,14 +17,14 @@ export interface MessageRef {
   message_id: string;
 }
 
-/** Selects the attempts of the message `m` as JSON, first to last. */
+/** Selects the attempts of message `m` as JSON, in order. */
 const attemptsOf = (sql: Sql) => sql`(
   select jsonb_agg(to_jsonb(a) || jsonb_build_object('receipts', coalesce((
     select jsonb_agg(jsonb_build_object('status', r.status, 'at', r.at, 'applied', r.applied) order by r.id)
     from receipts r where r.account_id = a.account_id and r.message_id = a.message_id and r.number = a.number), '[]')) order by a.number)
   from attempts a where a.account_id = m.account_id and a.message_id = m.id)`;
 
-/** Converts the instants of attempts, which are text in JSON. */
+/** Converts times in attempts, which JSON represents as strings. */
 function datedAttempts(attempts: readonly AttemptRow[]): AttemptRow[] {
   const dated = (instant: Date | null) => instant && new Date(instant);
   return attempts.map((attempt) => ({
@@ -40,7 +40,7 @@ function datedAttempts(attempts: readonly AttemptRow[]): AttemptRow[] {
   }));
 }
 
-/** Returns a consistent snapshot of a message with its attempts; undefined if the account has none with this id. */
+/** Returns a consistent snapshot of a message with its attempts; undefined if the account has no such message. */
 export async function selectMessage(sql: Sql, accountId: string, id: string): Promise<WholeMessage | undefined> {
   const [row] = await sql<WholeMessage[]>`
     select ${messageColumns(sql)}, ${attemptsOf(sql)} as attempts from messages m ${joinContact(sql, 'm')}
@@ -53,7 +53,7 @@ export interface WholeMessage extends MessageRow {
   attempts: AttemptRow[];
 }
 
-/** Locks messages in id order, and returns them as of then. */
+/** Locks messages in id order, and returns them as of the lock. */
 export async function lockMessages(tx: Sql, refs: readonly MessageRef[]): Promise<WholeMessage[]> {
   const lock = tx`
     select 1 from (select distinct * from ${unnested(tx, refs)}) as named
@@ -70,7 +70,7 @@ const unnested = (sql: Sql, refs: readonly MessageRef[]) => sql`
   unnest(${refs.map(({ account_id }) => account_id)}::uuid[], ${refs.map(({ message_id }) => message_id)}::uuid[])
     as given (account_id, message_id)`;
 
-/** Writes changes of locked messages, in one statement per table. */
+/** Writes changes of locked messages, with one statement per table. */
 export async function saveMessages(tx: Sql, messages: readonly WholeMessage[]): Promise<void> {
   const rows = messages.map(({ attempts: _, steps: __, trace: ___, ...row }) => row);
   const attempts = messages.flatMap((message) =>

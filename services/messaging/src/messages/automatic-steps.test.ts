@@ -8,7 +8,7 @@ const timesOf = (set_up: object, mode: 'live' | 'test') =>
     ({ channel, fallback_after_seconds }) => `${channel} ${fallback_after_seconds}`,
   );
 
-it('nothing follows what a mail server took, which never says whether it was delivered; a sandbox says it', () => {
+it('no step follows an accepted email, because mail servers send no receipts; in a sandbox they do', () => {
   expect(timesOf({ email: 'smtp', sms: 'twilio' }, 'live')).toEqual(['email null', 'sms 3600']);
   expect(timesOf({ email: 'http', sms: 'http' }, 'live')).toEqual(['email 3600', 'sms 3600']);
   expect(timesOf({}, 'test')).toEqual(['email 3600', 'sms 3600']);

@@ -4,7 +4,7 @@ import { providers } from '../providers/all.ts';
 import type { AutomaticChannels } from '../settings/settings.sql.ts';
 import type { Step } from './message-state.ts';
 
-/** Content of a message that the platform sends on its own; WhatsApp sends the template where there is one. */
+/** Content of an automatic message. WhatsApp sends the template if given. */
 export interface AutomaticContent {
   subject: string;
   body: string;
@@ -12,9 +12,9 @@ export interface AutomaticContent {
 }
 
 /**
- * Returns the steps of a message that the platform sends on its own: on the channel that is asked for, then on those of the settings, each
- * once. Channels that a live account has not set up are passed over; a sandbox has all of them. Where no receipt can come, as from a mail
- * server, only a failure leads to the next channel: everybody would be told twice.
+ * Returns the steps of an automatic message: the requested channel, then those of the settings, each once. Skips
+ * channels that a live account has not set up; a sandbox has all. If a provider sends no receipts, such as a mail
+ * server, only a failure leads to the next channel. Otherwise every recipient would get the message twice.
  */
 export function automaticSteps(
   first: Channel,

@@ -3,10 +3,10 @@ import { dayMs, type Sql } from '@customer-platform/service-kit';
 import { countMatched, countRunning, insertResend } from './resends.sql.ts';
 
 const mostDays = 7;
-/** Requests of an account that run at once. */
+/** Maximum number of running requests per account. */
 const maxRunning = 10;
 
-/** The messages that are asked for: those that failed in a period, or of them those with a code. */
+/** The messages of a request: those that failed in a period, optionally with one error code. */
 interface Asked {
   since: Date;
   until: Date | undefined;
@@ -14,8 +14,8 @@ interface Asked {
 }
 
 /**
- * Begins to send failed messages of an account again, each at most once; returns how many. Throws 400 for a period that is none or too long ago, and 409 where
- * too many requests are running.
+ * Begins to resend an account's failed messages, each at most once, and returns how many. Throws 400 if the period is
+ * invalid or began more than seven days ago, and 409 if ten requests are running.
  */
 export async function beginResend(
   { tx, now }: { tx: Sql; now: Date },
@@ -26,7 +26,7 @@ export async function beginResend(
   if (since.getTime() < now.getTime() - mostDays * dayMs)
     throw invalid('since', `since must be at most ${mostDays} days ago`);
   if (until !== undefined && until <= since) throw invalid('until', 'until must be later than since');
-  // What fails from now on is no part of it, or it would never end.
+  // Messages that fail from now on are excluded; otherwise the request would never end.
   const period = {
     account_id: accountId,
     since,
@@ -36,7 +36,7 @@ export async function beginResend(
   const matched = await countMatched(tx, period);
   if (matched === 0) return { matched };
   if ((await countRunning(tx, accountId)) >= maxRunning) {
-    const message = `${maxRunning} requests to send messages again are running; wait until one is through`;
+    const message = `${maxRunning} requests to resend messages are running; wait until one has completed`;
     throw new ApiError('invalid_state', message);
   }
   await insertResend(tx, period, now);

@@ -12,7 +12,7 @@ export const cancelMessage = implement(contract.cancelMessage, {
   async handle({ account, found, tx, fail }) {
     if (found.status === 'cancelled') return toMessage(found, account);
     if (!cancel(found))
-      return fail('invalid_state', `The message is ${found.status}; only a scheduled or queued one can be cancelled`);
+      return fail('invalid_state', `The message is ${found.status}; only a scheduled or queued one can be canceled`);
     await saveMessages(tx, [found]);
     return toMessage(found, account);
   },

@@ -4,10 +4,10 @@ import { changedValues, type WorkCall } from '@customer-platform/service-kit';
 import { lockMessages, type MessageRef, saveMessages, type WholeMessage } from './attempts.sql.ts';
 import { toMessage, toMessageWithAttempts } from './message.ts';
 
-/** Messages that a job changes at once: each is read and told of whole, with texts of up to 75 KB, in one stretch. */
+/** Maximum number of messages per change. Each is read and published whole, with texts of up to 75 KB, in one turn of the event loop. */
 export const changedAtOnce = 100;
 
-/** Change of one message; it mutates its argument. */
+/** A change of one message. `apply` mutates the message. */
 export interface MessageChange extends MessageRef {
   apply(message: WholeMessage, account: AccountContext | undefined): void;
 }
@@ -21,8 +21,8 @@ const events = {
 };
 
 /**
- * Applies changes under the locks of their messages, in order, with an event for each new status, in a fixed number of statements.
- * Skips messages that no longer exist.
+ * Applies changes in order under their messages' locks, and emits an event for each new status. Takes a fixed number of
+ * statements. Skips messages that no longer exist.
  */
 export async function changeMessages(
   { tx, emit, findAccounts }: Pick<WorkCall<unknown>, 'tx' | 'emit' | 'findAccounts'>,

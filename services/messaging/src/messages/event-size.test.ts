@@ -6,7 +6,7 @@ import type { AttemptRow } from './attempts.sql.ts';
 import { toMessage, toMessageWithAttempts } from './message.ts';
 import type { MessageRow } from './messages.sql.ts';
 
-/** Maximum bytes of an event's data, so that its envelope fits into a message on the bus. */
+/** Maximum bytes of an event's data, so that its envelope fits into a bus message. */
 const maxBytes = 900 * 1_024;
 const bytesOf = (data: object) => Buffer.byteLength(JSON.stringify(data));
 const now = new Date('2026-06-01T08:00:00.123Z');
@@ -72,12 +72,12 @@ describe.each([
     attempts,
   };
 
-  it('of a message fit, with all that they replaced', () => {
+  it('of a message fit, including previous values', () => {
     const data = { message: toMessageWithAttempts(row, attempts, account), previous: toMessage(row, account) };
     expect(bytesOf(data)).toBeLessThan(maxBytes);
   });
 
-  it('of what a customer wrote fit, however long that is', () => {
+  it('of an inbound message fit, however long it is', () => {
     const message = { ...ids, channel: 'whatsapp', from: texts(254), body: storable(texts(1_000_000)), at: now };
     const contact = { id: ids.id, name: texts(200), phone: '+491234567890123' };
     expect(bytesOf({ message, contact })).toBeLessThan(maxBytes);

@@ -1,11 +1,11 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Messages that are grouped: of an account with more, the newest failures. */
+/** Maximum number of failed messages grouped per account, newest first. */
 const mostGrouped = 10_000;
 const mostGroups = 100;
 
-/** Messages of an account that ended alike, on the channel that was tried last. */
+/** Failed messages of an account with the same error code, on the channel of the last attempt. */
 interface FailedGroup {
   channel: Channel;
   code: string;
@@ -14,10 +14,10 @@ interface FailedGroup {
   last_error: string;
 }
 
-/** The messages that failed, or were refused, and were not sent again, as what follows `where`. A literal, so that PostgreSQL can use the partial indexes. */
+/** Condition for messages that failed or were refused and were not resent. A literal, so that PostgreSQL can use the partial indexes. */
 const isFailed = (sql: Sql) => sql`status in ('failed', 'refused') and resent_at is null`;
 
-/** Returns the messages of an account that failed since a time, by channel and error code, most first. */
+/** Groups the messages of an account that failed since a time by channel and error code, largest group first. */
 export async function groupFailed(sql: Sql, accountId: string, since: Date): Promise<FailedGroup[]> {
   return await sql<FailedGroup[]>`
     select channel, code, count(*)::int as count, max(failed_at) as last_at, (array_agg(error_message order by failed_at desc))[1] as last_error
@@ -29,7 +29,7 @@ export async function groupFailed(sql: Sql, accountId: string, since: Date): Pro
     group by channel, code order by count desc, channel, code limit ${mostGroups}`;
 }
 
-/** Returns the accounts with more than `more` such messages since a time, those with live messages first, most first. */
+/** Returns the accounts with more than `more` such messages since a time: live accounts first, then by number. */
 export async function accountsWithFailed(
   sql: Sql,
   { since, more, limit }: { since: Date; more: number; limit: number },

@@ -27,14 +27,14 @@ interface Failed {
   status?: string;
   code?: string;
   at?: Date;
-  /** Place of the step that failed last, of one by SMS and one by email. */
+  /** Index of the step that failed last: one by SMS, one by email. */
   step?: number;
   count?: number;
   isSimulated?: boolean;
   isResent?: boolean;
 }
 
-/** Inserts messages that failed, as they are after their last try. */
+/** Inserts failed messages in the state after their last attempt. */
 async function insert({ of = account.id, status = 'failed', code = 'rejected', at = ago(minute), ...more }: Failed) {
   const { step = 0, count = 1, isSimulated = false, isResent = false } = more;
   const steps = JSON.stringify(['sms', 'email'].map((channel) => ({ channel, body: 'Hello' })));
@@ -49,7 +49,7 @@ const measured = async (of = account.id) => await bus.ask(measureMessages, noAcc
 const troubled = async (failed = 20) => await bus.ask(findTroubledAccounts, noAccount, { failed });
 
 describe('the failed messages of an account', () => {
-  it('are counted by channel and code, most first, with the last error of each', async () => {
+  it('are counted by channel and code, largest first, with the last error of each', async () => {
     await insert({ count: 3, at: ago(2 * minute) });
     await insert({ code: 'undelivered', step: 1, count: 5 });
     await insert({ code: 'no_consent', status: 'refused', at: ago(23 * hour) });
@@ -63,7 +63,7 @@ describe('the failed messages of an account', () => {
     ]);
   });
 
-  it('are those of the last day that were not sent again, and of no other account', async () => {
+  it('are those of the last day that were not resent, without other accounts', async () => {
     await insert({ at: ago(24 * hour + minute) });
     await insert({ isResent: true });
     await insert({ status: 'cancelled' });
@@ -73,7 +73,7 @@ describe('the failed messages of an account', () => {
 });
 
 describe('accounts with failed messages', () => {
-  it('are those with more than so many in the last hour, live ones first, most first', async () => {
+  it('are those above a number in the last hour, live accounts first, then by number', async () => {
     const [some, most, few] = [randomUUID(), randomUUID(), randomUUID()];
     await insert({ of: some, count: 21 });
     await insert({ of: most, count: 30 });
@@ -90,14 +90,14 @@ describe('accounts with failed messages', () => {
   });
 });
 
-describe('a resend that operators ask for', () => {
+describe('a resend by operators', () => {
   const resend = async (since: Date) => await bus.ask(resendFailedMessages, account.id, { since: since.toISOString() });
 
-  it('matches what failed since then, and is refused as its customer would be', async () => {
+  it('matches messages that failed since then, under the same rules as for the customer', async () => {
     await insert({ count: 2 });
     expect(await resend(ago(hour))).toEqual({ matched: 2, refusal: null });
     const codes = async () => (await measured()).failed.map(({ code, count }) => `${code} ${count}`).join();
-    await waitFor('them to fail again, for want of a channel', async () => (await codes()) === 'not_set_up 2');
+    await waitFor('both to fail again without a channel', async () => (await codes()) === 'not_set_up 2');
     const refusal = { code: 'invalid_request', field: 'since' };
     expect(await resend(ago(-hour))).toMatchObject({ matched: 0, refusal });
     expect(await resend(ago(8 * 24 * hour))).toMatchObject({ matched: 0, refusal });

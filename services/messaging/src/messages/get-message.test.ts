@@ -17,7 +17,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-it('while it waits for what webhooks says of it, others have the connections to the database', async () => {
+it('a request that waits for webhooks holds no database connection', async () => {
   const provider = await startHttpProvider();
   const { promise: asked, resolve: respond } = Promise.withResolvers<{ deliveries: [] }>();
   let waiting = 0;
@@ -29,9 +29,9 @@ it('while it waits for what webhooks says of it, others have the connections to 
   const other = await platform.account();
   const channels = [{ channel: 'sms' as const, body: 'Hello' }];
   const { id } = await busy.client.messages.send({ body: { to: '+4930901820', channels } });
-  await waitFor('it to be sent', async () => (await busy.client.messages.list({})).data[0]?.status === 'sent');
+  await waitFor('the message to be sent', async () => (await busy.client.messages.list({})).data[0]?.status === 'sent');
   const reads = Array.from({ length: 12 }, () => busy.client.messages.get({ params: { message_id: id } }));
-  await waitFor('each to be asked about', () => waiting >= reads.length);
+  await waitFor('all requests to webhooks', () => waiting >= reads.length);
   expect((await other.client.messages.list({})).data).toEqual([]);
   expect((await busy.client.messages.list({})).data).toMatchObject([{ id }]);
   respond({ deliveries: [] });

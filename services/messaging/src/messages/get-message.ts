@@ -11,14 +11,14 @@ import type { MessageRow } from './messages.sql.ts';
 export const getMessage = implement(contract.getMessage, {
   find: ({ account, params, tx }) => selectMessage(tx, account.id, params.message_id),
   async handle({ account, found, prefetch }) {
-    const webhooks = found.event_ids.length > 0 ? prefetch(({ ask }) => toldOf(found, account, ask)) : [];
+    const webhooks = found.event_ids.length > 0 ? prefetch(({ ask }) => deliveriesOf(found, account, ask)) : [];
     const message = toMessageWithAttempts(found, found.attempts, account);
     return { ...message, webhooks: webhooks ?? [], webhooks_unavailable: webhooks === undefined };
   },
 });
 
-/** Returns the webhook deliveries of a message's events; undefined while webhooks is unavailable: the message is shown even then. */
-async function toldOf({ event_ids }: MessageRow, account: AccountContext, ask: Ask) {
+/** Returns the webhook deliveries of a message's events; undefined while the webhooks service is unavailable. The message is shown even then. */
+async function deliveriesOf({ event_ids }: MessageRow, account: AccountContext, ask: Ask) {
   try {
     const { deliveries } = await ask(findDeliveries, { events: event_ids });
     return deliveries.map((one) => ({ ...one, at: formatInstant(new Date(one.at), account.timezone) }));

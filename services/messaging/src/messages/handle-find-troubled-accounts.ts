@@ -6,7 +6,7 @@ import { accountsWithFailed } from './failed-messages.sql.ts';
 const hourMs = 3_600_000;
 const limit = 100;
 
-/** Returns to operators the failing channels of all accounts, and the accounts of which many messages failed in the last hour. */
+/** Returns, for operators, the failing channels of all accounts and the accounts with many failed messages in the last hour. */
 export const handleFindTroubledAccounts = handleRequest(
   findTroubledAccounts,
   async ({ sql, now }, { failed: more }) => {

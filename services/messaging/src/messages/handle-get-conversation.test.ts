@@ -33,7 +33,7 @@ async function openTalk() {
   const hear = async (body: string, told = `in sms ${body}`) => {
     const at = platform.clock.now().toISOString();
     await hook('sms', { type: 'inbound', from: phone, body, id: randomUUID(), at });
-    await waitFor('it to be theirs', async () => (await talk()).some((line) => line === told));
+    await waitFor('the message to be listed', async () => (await talk()).some((line) => line === told));
   };
   const say = (body: string, more: object = {}) =>
     account.client.messages.send({ body: { contact, channels: [{ channel: 'sms', body }], ...more } });
@@ -41,7 +41,7 @@ async function openTalk() {
 }
 
 describe('a conversation', () => {
-  it('is of the last messages of a contact, looked for among its newest thousand, however many it has', async () => {
+  it('contains the last messages of a contact among its newest thousand', async () => {
     const sql = platform.database('messaging');
     const [account, contact] = [randomUUID(), randomUUID()];
     const add = (status: string, count: number) => sql`
@@ -66,29 +66,29 @@ describe('a conversation', () => {
     expect(await found()).toBe(0);
   });
 
-  it('is what was written and what was said, oldest first, and its last part where it is long', async () => {
+  it('contains inbound and outbound messages, oldest first, and only the last if it is long', async () => {
     const { account, contact, talk, hear, say } = await openTalk();
     await hear('Are you open?');
     platform.clock.advance(1_000);
     const { id: message_id } = await say('Until five');
     const isSent = async () => (await account.client.messages.get({ params: { message_id } })).status === 'sent';
-    await waitFor('it to be sent', isSent);
+    await waitFor('the message to be sent', isSent);
     platform.clock.advance(1_000);
     await hear('Thanks');
     expect(await talk()).toEqual(['in sms Are you open?', 'out sms Until five', 'in sms Thanks']);
     expect(await talk(2)).toEqual(['out sms Until five', 'in sms Thanks']);
-    // And the channels to go on with it.
+    // And the channels on which to continue.
     expect((await bus.ask(getConversation, account.id, { contact, limit: 1 })).channels).toEqual(['sms']);
   });
 
-  it('is told however long its texts are: each by its beginning', async () => {
+  it('truncates long texts', async () => {
     const { talk, hear } = await openTalk();
     const long = '\u0001'.repeat(60_000);
     for (const place of [1, 2, 3]) await hear(`${place}${long}`, `in sms ${place}${long.slice(0, 1_999)}`);
     expect((await talk()).map((line) => line.length)).toEqual([2_007, 2_007, 2_007]);
   });
 
-  it('leaves out what is not sent yet, and what was said to others', async () => {
+  it('excludes unsent messages and those of other contacts', async () => {
     const { account, talk, say } = await openTalk();
     await say('Later', { send_at: new Date(platform.clock.now().getTime() + 3_600_000).toISOString() });
     const other = (await account.client.cdp.contacts.create({ body: { name: 'Robin', phone: '+4930901821' } })).id;
@@ -98,18 +98,18 @@ describe('a conversation', () => {
     expect(await talk(20, randomUUID())).toEqual([]);
   });
 
-  it('is with the survivor of a merge those of both, and of each its own again once that is undone', async () => {
+  it('of a merged contact contains both conversations until the merge is undone', async () => {
     const { account, contact, talk, hear, say } = await openTalk();
     await hear('Hello');
     await say('Hello Casey');
     const keep = (await account.client.cdp.contacts.create({ body: { name: 'Keep' } })).id;
     const params = await mergeContacts(account.client, { keep, merged: contact });
-    await waitFor('the news of it', async () => (await talk(20, keep)).length === 2);
+    await waitFor('the merge', async () => (await talk(20, keep)).length === 2);
     expect(await talk(20, contact)).toEqual(await talk(20, keep));
     await hear('Since');
     await say('Since, Casey');
     await account.client.cdp.duplicates.undo({ params, body: {} });
-    await waitFor('the undoing', async () => (await talk(20, contact)).length === 2);
+    await waitFor('the unmerge', async () => (await talk(20, contact)).length === 2);
     expect(await talk(20, contact)).toEqual(['in sms Hello', 'out sms Hello Casey']);
     expect(await talk(20, keep)).toEqual(['in sms Since', 'out sms Since, Casey']);
     const of = async (id: string) => (await account.client.messages.list({ query: { contact: id } })).data.length;

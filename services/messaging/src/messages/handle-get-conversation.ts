@@ -6,7 +6,7 @@ import { type ConversationRow, selectConversation } from './conversation.sql.ts'
 import { furthestAttempt } from './furthest-attempt.ts';
 import { channelsWrittenOn } from './senders.sql.ts';
 
-/** Maximum characters per text: fifty such texts fit into a reply on the bus, however they are escaped. */
+/** Maximum characters per text. Fifty such texts fit into a reply on the bus, even if every character is escaped. */
 const maxCharacters = 2_000;
 
 export const handleGetConversation = handleRequest(getConversation, async ({ sql, accountId }, { contact, limit }) => {
@@ -25,7 +25,7 @@ function toEntry(row: ConversationRow) {
   return { id, direction, channel: said.channel, body, at: row.at.toISOString() };
 }
 
-/** Returns the text, or of a template, whose text only WhatsApp has, its name and what was filled in. */
+/** Returns the text. For a template, returns its name and parameters, because only WhatsApp knows its text. */
 function textOf({ body, template }: { body: string; template?: WhatsAppTemplate | undefined }): string {
   return template ? `[${template.name}] ${template.parameters.join(', ')}` : body;
 }

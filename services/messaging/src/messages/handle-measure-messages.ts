@@ -3,7 +3,7 @@ import { dayMs, handleRequest } from '@customer-platform/service-kit';
 import { channelStates } from '../channels/channels.sql.ts';
 import { groupFailed } from './failed-messages.sql.ts';
 
-/** Returns to operators what failed of an account's messages in the last day, and how its channels are. */
+/** Returns, for operators, an account's failed messages of the last day and the states of its channels. */
 export const handleMeasureMessages = handleRequest(measureMessages, async ({ sql, now }, { account }) => {
   const [failed, channels] = await Promise.all([
     groupFailed(sql, account, new Date(now.getTime() - dayMs)),

@@ -2,7 +2,7 @@ import { resendFailedMessages } from '@customer-platform/contracts/messaging';
 import { handleRequest, matchedOrRefusal } from '@customer-platform/service-kit';
 import { beginResend } from './begin-resend.ts';
 
-/** Sends failed messages of an account again for an operator, as its customer can. */
+/** Resends an account's failed messages for an operator, under the same rules as for the customer. */
 export const handleResendFailedMessages = handleRequest(
   resendFailedMessages,
   async ({ accountId, change }, { since, until, code }) => {

@@ -38,7 +38,7 @@ const ask = async (contact: string, more: object = {}, accountId = account.id) =
   const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1' };
   return (await bus.ask(takeMessage, accountId, { key: randomUUID(), ...given, ...more })).message!;
 };
-/** Hands a message over like other services: retries with its key until there is a reply. */
+/** Sends a message like other services: retries with its key until there is a reply. */
 const hand = (contact: string, more: object = {}, accountId = account.id) => {
   const keyed = { key: randomUUID(), ...more };
   return waitFor('a reply', () => ask(contact, keyed, accountId));
@@ -69,8 +69,8 @@ describe('a declined order', () => {
   });
 });
 
-describe('a message that is handed over', () => {
-  it("is stored as it is given; an email has the account's name for its subject", async () => {
+describe('a message from another service', () => {
+  it("is stored as given; an email has the account's name as subject", async () => {
     const contact = await addContact();
     const id = await hand(contact);
     expect(await get(id)).toMatchObject({
@@ -89,7 +89,7 @@ describe('a message that is handed over', () => {
     expect(rows).toMatchObject([{ steps: [step] }]);
   });
 
-  it('is one per key of its account: a repeated request returns the first one, whatever else it says', async () => {
+  it('is stored once per key and account: a repeated request returns the first one, whatever its content', async () => {
     const [contact, other] = [await addContact(), await addContact({ name: 'Other' })];
     const key = randomUUID();
     const [id, ...same] = await Promise.all(Array.from({ length: 20 }, () => hand(contact, { key })));
@@ -101,7 +101,7 @@ describe('a message that is handed over', () => {
     expect(await hand(contact, { key }, (await platform.account()).id)).not.toBe(id);
   });
 
-  it('goes to the number of a contact that this service had not heard of', async () => {
+  it('goes to the number of a contact that this service did not know', async () => {
     const contact = await addContact();
     const sql = platform.database('messaging');
     await waitFor(
@@ -111,7 +111,7 @@ describe('a message that is handed over', () => {
     expect(await get(await hand(contact))).toMatchObject({ to: phone, contact: { id: contact, name: 'Carla', phone } });
   });
 
-  it('to a contact that nobody knows is stored all the same, and fails for want of an address', async () => {
+  it('to an unknown contact is stored, and fails without an address', async () => {
     const { sandboxId, testClient } = account;
     const message_id = await hand(randomUUID(), {}, sandboxId);
     await platform.event(sandboxId, 'message.failed');
@@ -119,22 +119,22 @@ describe('a message that is handed over', () => {
     expect(shown).toMatchObject({ status: 'failed', error: { code: 'no_address' }, to: '' });
   });
 
-  it('that needs its channel is refused where that is not set up, and is none', async () => {
+  it('that needs its channel is refused and not stored if the channel is not set up', async () => {
     const contact = await addContact();
     const refused = { key: randomUUID(), contact, channel: 'sms' as const, body: 'Hello', reference: 'plan-1' };
     const needy = { ...refused, needs_channel: true };
     const reply = await waitFor('a reply', () => bus.ask(takeMessage, account.id, needy));
     expect(reply).toEqual({ message: null, refusal: expect.stringContaining('The channel sms is not set up') });
     expect(await all()).toEqual([]);
-    // All channels of the sandbox are simulated.
+    // All channels of a sandbox are simulated.
     const simulated = await waitFor('a reply', () => bus.ask(takeMessage, account.sandboxId, needy));
     expect(simulated).toEqual({ message: expect.any(String), refusal: null });
-    // A message that was accepted stays accepted, whatever is set up later.
+    // An accepted message stays accepted, whatever is set up later.
     expect(await bus.ask(takeMessage, account.id, refused)).toMatchObject({ refusal: null });
     expect(await bus.ask(takeMessage, account.id, needy)).toMatchObject({ refusal: null });
   });
 
-  it('for an account that there is not is refused', async () => {
+  it('for an unknown account is refused', async () => {
     await expect(ask(randomUUID(), {}, randomUUID())).rejects.toMatchObject({ code: 'service_unavailable' });
   });
 });
@@ -148,7 +148,7 @@ describe('a reply', () => {
     return { reply_to: data.message.id as string, contact: data.contact.id as string };
   }
 
-  it('goes to the number that the customer wrote from, also after a merge', async () => {
+  it('goes to the number that the customer wrote from, even after a merge', async () => {
     const shop = await openShop(platform, { sms: provider });
     const { client, id: accountId } = shop.account;
     const { reply_to, contact } = await hear(shop, phone);
@@ -162,7 +162,7 @@ describe('a reply', () => {
     expect((await client.messages.list({ query: { contact: keep } })).data).toMatchObject([{ id: reply.id }]);
   });
 
-  it('goes to the contact where the channel does not reach who wrote', async () => {
+  it('goes to the contact if the channel cannot reach the sender', async () => {
     const shop = await openShop(platform, { sms: provider, email: provider });
     const { reply_to } = await hear(shop, 'carla@example.com', 'email');
     const contact = (await shop.account.client.cdp.contacts.create({ body: { name: 'Carla', phone } })).id;
@@ -174,14 +174,14 @@ describe('a reply', () => {
     expect(await toOf(unknown)).toBe(phone);
   });
 
-  it('to a contact who was deleted meanwhile is not sent', async () => {
+  it('to a contact deleted meanwhile is not sent', async () => {
     const shop = await openShop(platform, { sms: provider });
     const { client } = shop.account;
     const { reply_to, contact } = await hear(shop, '+4930901822');
     await client.cdp.contacts.delete({ params: { contact_id: contact } });
     const sql = platform.database('messaging');
     await waitFor(
-      'the news',
+      'the deletion',
       async () => (await sql`select 1 from contacts where id = ${contact} and deleted`).length > 0,
     );
     const message_id = await hand(contact, { reply_to }, shop.account.id);

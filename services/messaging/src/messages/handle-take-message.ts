@@ -17,7 +17,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
   ) => {
     const taken = await selectIdByKey(sql, accountId, key);
     if (taken !== undefined) return { message: taken, refusal: null };
-    // The message is sent to the number in the copy; without a known contact it ends as one without an address.
+    // The message goes to the number in this service's copy of the contact. If the contact is unknown, it fails with `no_address`.
     if (!(await knownContact(sql, accountId, contact)))
       await learnContact(contact)({
         account: { id: accountId },
@@ -28,8 +28,8 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
     const written = reply_to === undefined ? undefined : await selectReplyAddress(sql, accountId, reply_to);
     const message = await change(async ({ tx, now, findAccounts }) => {
       const account = findAccounts([accountId]).get(accountId);
-      if (!account) throw new Error(`there is no account ${accountId}`);
-      // An email needs a subject: the account's name at least.
+      if (!account) throw new Error(`account ${accountId} does not exist`);
+      // An email needs a subject: at least the account's name.
       const content = { body, subject: account.name };
       const alone = { channel, ...content, fallback_after_seconds: 300 };
       const [automatic] = is_automatic ? await selectAutomatic(tx, [accountId]) : [];
@@ -40,7 +40,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
         contact_id: contact,
         given_to: written === undefined ? null : replyAddress(written, channel, account),
         purpose: 'service' as const,
-        // Where no channel is set up, the message fails and says so.
+        // If no channel is set up, the message fails with that reason.
         steps: steps.length > 0 ? steps : [alone],
         is_simulated: account.mode === 'test',
         useful_until: null,
@@ -50,13 +50,13 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
         trace,
       };
       const [stored] = await insertMessages(tx, [given], now);
-      // Stored meanwhile by a concurrent request with the same key.
+      // A concurrent request with the same key stored it.
       return stored?.id ?? (await selectIdByKey(tx, accountId, key));
     });
     if (message === undefined)
       return {
         message: null,
-        refusal: `The channel ${channel} is not set up; PUT /v1/messages/channels/${channel} sets it up`,
+        refusal: `The channel ${channel} is not set up; set it up with PUT /v1/messages/channels/${channel}`,
       };
     resources.sending.wake();
     return { message, refusal: null };
@@ -64,8 +64,8 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
 );
 
 /**
- * Returns where the reply to a message goes to on this channel; null if that cannot be told, and the contact's own address is used.
- * Somebody who shows no address is reached on the channel of the message alone, by the provider's own id.
+ * Returns the address on this channel for a reply to a message. Null means unknown: the contact's own address is used.
+ * A sender without an address is reached only on the original channel, by the provider's id.
  */
 function replyAddress(
   written: { channel: Channel; address: string },

@@ -9,16 +9,16 @@ export interface MessageFilter {
   status: MessageStatus | undefined;
   /** Part of a reference, an address or the contact's name. */
   q: string | undefined;
-  /** A contact that is not merged; messages of those merged into it match too. */
+  /** A contact that is not merged. Messages of contacts merged into it match too. */
   contact: string | undefined;
 }
 
-/** Newest messages that are scanned for a text before its indexes are used. */
-const lookedThrough = 2_000;
+/** Newest messages scanned for a text before its indexes are used. */
+const maxScanned = 2_000;
 
 /**
- * Returns messages newest first, after the message `after`. The page is limited before it joins other tables: for a contact, for each of
- * its ids; for a text, first among the newest, then among all that the indexes find. With their sizes, no more than a page has room for.
+ * Returns messages after the message `after`, newest first, with their sizes and up to the size of a page. Limits the page before joining other
+ * tables. For a contact, limits it per id. For a text, searches the newest messages first, then all that the indexes find.
  */
 export async function listMessageRows(
   sql: Sql,
@@ -48,7 +48,7 @@ export async function listMessageRows(
 
 const pattern = (q: string) => `%${q.replace(/[\\%_]/g, '\\$&')}%`;
 
-/** Matches the message `m` if its reference, the address that it was given, or its contact's current name has the text. */
+/** Matches message `m` if its reference, its given address, or its contact's current name or phone contains the text. */
 const says = (sql: Sql, q: string) => sql`(m.search like lower(${pattern(q)}) or exists (
   select 1 from (select m.account_id, m.contact_id) as x ${joinContact(sql, 'x')}
   cross join lateral (select ${contactColumns(sql)}) as shown
@@ -56,7 +56,7 @@ const says = (sql: Sql, q: string) => sql`(m.search like lower(${pattern(q)}) or
 
 const pageOfText = (sql: Sql, among: Fragment, accountId: string, { q, limit }: { q: string; limit: number }) => sql`
   with newest as materialized (
-    select m.* from messages m where ${among} order by m.id desc limit ${lookedThrough}
+    select m.* from messages m where ${among} order by m.id desc limit ${maxScanned}
   ), near as materialized (
     select m.* from newest m where ${says(sql, q)} order by m.id desc limit ${limit}
   ), people as materialized (

@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => platform.stop());
 
-it('messages with long texts for every channel end a page of the list sooner, and the pages have them all', async () => {
+it('messages with long texts on every channel shorten pages, and the pages contain them all', async () => {
   const channels = (['whatsapp', 'sms'] as const).map((channel) => ({ channel, body: '好'.repeat(4_096) }));
   const [to, send_at] = ['+4930901820', '2190-01-01T00:00:00Z'];
   const { id } = await account.testClient.messages.send({ body: { to, send_at, channels, reference: 'long' } });

@@ -25,7 +25,7 @@ function message(channels: number): MessageState {
   return { status: 'queued', steps: Array(channels).fill(step), step: 0, attempts, ...times, ...error };
 }
 
-/** Begins a try of an attempt, like a claim, and returns it. */
+/** Begins a call of an attempt, like a claim, and returns it. */
 function begin(state: MessageState, attempt = state.attempts.at(-1)!, now = start): Try {
   const started_at = attempt.tries === 0 ? now : (attempt.started_at ?? now);
   const begun = { status: 'sending', due_at: null, running_since: now, started_at, tries: attempt.tries + 1 };
@@ -34,8 +34,8 @@ function begin(state: MessageState, attempt = state.attempts.at(-1)!, now = star
   return { number: attempt.number, running_since: now };
 }
 
-/** Makes a try of the latest attempt, which has this result. */
-function tryIt(state: MessageState, result: TryResult, now: Date): void {
+/** Makes a call of the latest attempt with this result. */
+function makeCall(state: MessageState, result: TryResult, now: Date): void {
   takeResult(state, begin(state), result, now);
 }
 
@@ -46,7 +46,7 @@ const hasNoConsent = { outcome: 'skipped', reason: 'no_consent' } as const;
 
 function accepted(channels: number): MessageState {
   const state = message(channels);
-  tryIt(state, isTaken, at(1));
+  makeCall(state, isTaken, at(1));
   return state;
 }
 
@@ -63,7 +63,7 @@ const receiptTimes: Record<string, Date> = { sent: at(2), delivered: at(3), read
 const threeOfEach: ReceiptStatus[] = ['sent', 'delivered', 'read'].flatMap((one) => [one, one, one]) as ReceiptStatus[];
 
 describe('receipts', () => {
-  it('of every order and repetition lead to the same end', () => {
+  it('in any order and repetition lead to the same state', () => {
     const orderOf = fc.shuffledSubarray(threeOfEach, { minLength: 9, maxLength: 9 });
     const inOrder = accepted(2);
     for (const status of ['sent', 'delivered', 'read'] as const)
@@ -78,7 +78,7 @@ describe('receipts', () => {
     );
   });
 
-  it('never lower a status, whatever comes', () => {
+  it('never lower a status', () => {
     const ranks = ['queued', 'sending', 'sent', 'delivered', 'read'];
     const some = fc.array(fc.constantFrom<ReceiptStatus>('sent', 'delivered', 'read', 'failed'), { maxLength: 12 });
     fc.assert(
@@ -96,7 +96,7 @@ describe('receipts', () => {
     );
   });
 
-  it('that come while the next channel is being tried end it: it is not tried again', () => {
+  it('that arrive during a call on the next channel end it: the call is not repeated', () => {
     const state = accepted(2);
     takeTimer(state, 1, at(301));
     const running = begin(state);
@@ -107,7 +107,7 @@ describe('receipts', () => {
   });
 
   it.each(['sent', 'delivered'] as const)(
-    'that name the attempt while it runs (%s) are of its try, whose result adds the id by which others come',
+    'that name a running attempt (%s) belong to its call, whose result adds the id for later ones',
     (status) => {
       for (const result of [isTaken, { outcome: 'unknown', message: 'hm' }] as const) {
         const state = message(2);
@@ -125,16 +125,16 @@ describe('receipts', () => {
   );
 
   it.each(['sent', 'delivered', 'read'] as const)(
-    'that say a try was taken which seemed to fail (%s) keep it from being made again',
+    'that confirm a call that seemed to fail (%s) prevent its repetition',
     (status) => {
       const state = message(1);
-      tryIt(state, isBusy, at(1));
+      makeCall(state, isBusy, at(1));
       takeReceipt(state, 1, { status, at: at(1) }, at(2));
       expect(state.attempts[0]).toMatchObject({ status, due_at: null, falls_back_at: null, finished_at: at(2) });
     },
   );
 
-  it('that say a try failed before its result comes leave the id by which later ones are known', () => {
+  it('that report a failure before the result of the call keep the id for later ones', () => {
     const state = message(1);
     const running = begin(state);
     takeReceipt(state, 1, { status: 'failed', at: at(1) }, at(2));
@@ -161,8 +161,8 @@ const event = fc.record({
 
 type Told = typeof event extends fc.Arbitrary<infer Value> ? Value : never;
 
-describe('a message of any story', () => {
-  it('is always sent, waited for or ended: it never stands still', () => {
+describe('a message with any history', () => {
+  it('is always sent, awaited or ended, and never stuck', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 25 }), fc.integer({ min: 1, max: 3 }), (story, channels) => {
         const state = message(channels);
@@ -204,7 +204,7 @@ describe('a message of a suspended account', () => {
   const suspended = { code: 'account_suspended', status: 'failed' };
   const endingOf = ({ status, error_code }: MessageState) => ({ code: error_code, status });
 
-  it('that is at a provider, waits for a receipt or its time, or arrived is left alone', () => {
+  it('is unchanged during a call, while it waits for a receipt or its time, or once it arrived', () => {
     const running = message(2);
     begin(running);
     const scheduled = { ...message(1), attempts: [newAttempt(1, 'sms', null)], status: 'scheduled' as const };
@@ -233,9 +233,9 @@ describe('a message of a suspended account', () => {
   });
 });
 
-describe('a try', () => {
+describe('a provider call', () => {
   it.each([isBusy, { outcome: 'postponed', waitMs: 5_000 } as const])(
-    'that runs keeps to its own result: $outcome of the one before, which is written again, is not it',
+    'in progress ignores a repeated result of the previous one: $outcome',
     (before) => {
       const state = message(1);
       const first = begin(state);
@@ -248,11 +248,11 @@ describe('a try', () => {
     },
   );
 
-  it('that is unavailable is made three times within 30 s, then the next channel follows at once', () => {
+  it('with result unavailable is made three times within 30 s, then the next channel follows at once', () => {
     const state = message(2);
     let now = 0;
     for (let number = 1; number <= 3; number++) {
-      tryIt(state, { ...isBusy, retryAfterMs: 60_000 }, at(now));
+      makeCall(state, { ...isBusy, retryAfterMs: 60_000 }, at(now));
       if (number < 3) now = (state.attempts[0]!.due_at!.getTime() - start.getTime()) / 1_000;
     }
     expect(now).toBeLessThan(30);
@@ -260,21 +260,21 @@ describe('a try', () => {
     expect(state.attempts[1]).toMatchObject({ status: 'queued', due_at: at(now) });
   });
 
-  it('that takes long to be refused is made again within 30 s of the first, or not at all', () => {
+  it('that fails slowly is repeated within 30 s of the first, or not at all', () => {
     const state = message(1);
     const starts: number[] = [];
     for (let now = 0; state.attempts[0]!.due_at !== null; ) {
       now = (state.attempts[0]!.due_at.getTime() - start.getTime()) / 1_000;
       starts.push(now);
-      tryIt(state, isBusy, at(now + 13));
+      makeCall(state, isBusy, at(now + 13));
     }
     expect(starts).toEqual([0, 15, 29.5]);
     expect(state.status).toBe('failed');
   });
 
-  it('whose outcome is unknown is not made again: the timer starts, and the message fails where there is no other channel', () => {
+  it('with an unknown outcome is not repeated: the timer starts, and the message fails without another channel', () => {
     const state = message(1);
-    tryIt(state, { outcome: 'unknown', message: 'no answer' }, at(15));
+    makeCall(state, { outcome: 'unknown', message: 'no answer' }, at(15));
     expect(state.attempts[0]).toMatchObject({ status: 'unknown', due_at: null, falls_back_at: at(315) });
     takeTimer(state, 1, at(314));
     expect(state.status).toBe('sending');
@@ -282,32 +282,32 @@ describe('a try', () => {
     expect([state.status, state.error_code]).toEqual(['failed', 'no_answer']);
   });
 
-  it('that was accepted is not followed where no receipt can come; one that fails, or whose outcome is unknown, is at once', () => {
+  it('that is accepted has no successor without possible receipts; a failed or unknown one has it at once', () => {
     const results = [isTaken, isRefused, { outcome: 'unknown', message: 'no answer' }] as const;
     const numbers = results.map((result) => {
       const state = message(2);
       state.steps = state.steps.map((step) => ({ ...step, fallback_after_seconds: null }));
-      tryIt(state, result, at(1));
+      makeCall(state, result, at(1));
       takeTimer(state, 1, at(1));
       return state.attempts.length;
     });
     expect(numbers).toEqual([1, 2, 2]);
   });
 
-  it('without consent on any channel refuses the message; with another reason among them it fails', () => {
+  it('without consent on any channel refuses the message; with any other reason it fails', () => {
     const refused = message(2);
-    for (const _channel of [1, 2]) tryIt(refused, hasNoConsent, at(1));
+    for (const _channel of [1, 2]) makeCall(refused, hasNoConsent, at(1));
     expect([refused.status, refused.error_code]).toEqual(['refused', 'no_consent']);
     const failed = message(2);
-    tryIt(failed, hasNoConsent, at(1));
-    tryIt(failed, isRefused, at(2));
+    makeCall(failed, hasNoConsent, at(1));
+    makeCall(failed, isRefused, at(2));
     expect([failed.status, failed.error_code, failed.error_message]).toEqual(['failed', 'rejected', 'no such number']);
   });
 
-  it('that fails after a channel that took the message leaves it sent; it fails when that one does', () => {
+  it('that fails after an accepting channel leaves the message sent; it fails when that channel does', () => {
     const state = accepted(2);
     takeTimer(state, 1, at(301));
-    tryIt(state, isRefused, at(302));
+    makeCall(state, isRefused, at(302));
     expect(state.status).toBe('sent');
     takeReceipt(state, 1, { status: 'failed', at: at(400) }, at(400));
     expect([state.status, state.failed_at]).toEqual(['failed', at(400)]);

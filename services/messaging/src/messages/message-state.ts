@@ -8,7 +8,7 @@ import type {
 } from '@customer-platform/contracts/messaging';
 import { retryAt, type TryResult } from './try-result.ts';
 
-/** State of an attempt, as in its row. It is queued until its first try begins. */
+/** State of an attempt, as in its row. It is queued until its first call of a provider begins. */
 export interface AttemptState {
   number: number;
   channel: Channel;
@@ -22,21 +22,21 @@ export interface AttemptState {
   due_at: Date | null;
   running_since: Date | null;
   falls_back_at: Date | null;
-  /** The channel is failing: it is due, unless the channel recovers, when this is over. */
+  /** Set while the channel is failing. The attempt is due at this time unless the channel recovers before. */
   held_until: Date | null;
-  /** When it was first held: it is for no longer in all, however often the channel recovers. */
+  /** When the attempt was first held. Limits the total hold, however often the channel recovers. */
   held_since: Date | null;
   receipts: { status: ReceiptStatus; at: Date; applied: boolean }[];
 }
 
-/** Step of a message; nothing follows what was accepted where `fallback_after_seconds` is null, since no receipt can come. */
+/** A step of a message. If `fallback_after_seconds` is null, no receipt can come, so no step follows an accepted message. */
 export type Step = Omit<MessageStep, 'fallback_after_seconds'> & { fallback_after_seconds: number | null };
 
-/** State of a message that changes while it is sent. */
+/** The part of a message's state that changes while it is sent. */
 export interface MessageState {
   status: MessageStatus;
   steps: Step[];
-  /** Step of its latest attempt, from 0. */
+  /** Step of the latest attempt, from 0. */
   step: number;
   attempts: AttemptState[];
   sent_at: Date | null;
@@ -51,12 +51,12 @@ const notTaken: readonly TryResult['outcome'][] = ['postponed', 'unavailable', '
 
 const ranks = { scheduled: 0, queued: 0, sending: 1, sent: 2, delivered: 3, read: 4 };
 
-/** A try, by its attempt and its beginning. */
+/** Identifies a call of a provider by its attempt and start time. */
 export type Try = Pick<AttemptState, 'number' | 'running_since'>;
 
 /**
- * Applies the result of a try. One of a try that has ended changes nothing, unless its outcome was unknown, but an accepted one leaves its provider's id: results whose
- * commit was not heard of are written again, and the next try may run by then.
+ * Applies the result of a provider call. A late result changes nothing unless the outcome was unknown, but an accepted one still stores the
+ * provider's id. After a lost commit response, results are written again, and the next call may be running by then.
  */
 export function takeResult(message: MessageState, { number, running_since }: Try, result: TryResult, now: Date): void {
   const attempt = attemptOf(message, number);
@@ -64,7 +64,7 @@ export function takeResult(message: MessageState, { number, running_since }: Try
   if (attempt.status === 'unknown' && result.outcome === 'accepted' && !isFinal(message)) {
     attempt.status = 'sending'; // its outcome was unknown until now
   } else if (!isRunning) {
-    // Receipts that named the attempt were first; those that name the provider's id may follow.
+    // Receipts naming the attempt came first; those naming the provider's id may follow.
     if (result.outcome === 'accepted') {
       attempt.provider_id ??= result.providerId;
       attempt.address = result.address ?? attempt.address;
@@ -115,7 +115,7 @@ export function takeResult(message: MessageState, { number, running_since }: Try
       attempt.status = 'skipped';
       attempt.reason = result.reason;
       attempt.finished_at = now;
-      goOn(message, attempt, skipMessages[result.reason], now);
+      continueAfter(message, attempt, skipMessages[result.reason], now);
       return;
     case 'rejected':
       fail(message, attempt, { reason: result.reason ?? 'rejected', text: result.message }, now);
@@ -127,11 +127,11 @@ const skipMessages = {
   no_address: 'The contact has no address on this channel',
   no_consent: 'The contact has not granted consent',
   channel_failing: 'The provider refused the credentials of the channel for too long',
-  too_late: 'What the message is about has begun',
-  outside_window: 'The recipient has not written on WhatsApp within 24 hours, so that it delivers only a template',
+  too_late: 'What the message announces has already begun',
+  outside_window: 'The recipient has not written on WhatsApp within 24 hours, so WhatsApp delivers only templates',
 };
 
-/** Has an attempt wait, as if it had not begun, for its channel to recover; for `holdMs` at most, earlier waits included. */
+/** Holds an attempt, as if it had not begun, until its channel recovers. Waits at most `holdMs` in total, including earlier holds. */
 function hold(message: MessageState, attempt: AttemptState, holdMs: number, now: Date): void {
   attempt.held_since ??= now;
   attempt.held_until = new Date(attempt.held_since.getTime() + holdMs);
@@ -142,7 +142,7 @@ function hold(message: MessageState, attempt: AttemptState, holdMs: number, now:
   if (message.status === 'sending' && isUntouched) message.status = 'queued';
 }
 
-/** Applies a receipt and returns whether it is new; a repeated one changes nothing. */
+/** Applies a receipt, and returns whether it is new. A repeated one changes nothing. */
 export function takeReceipt(
   message: MessageState,
   number: number,
@@ -155,7 +155,7 @@ export function takeReceipt(
   const applied = isHigher(attempt, status) && !isFinal(message);
   attempt.receipts.push({ status, at, applied });
   const arrived = status === 'delivered' || status === 'read';
-  // A read message was delivered, by then at the latest.
+  // A message that was read was delivered no later than that.
   if (arrived && attempt.status !== 'failed' && !isFinal(message)) {
     message.delivered_at = message.delivered_at && message.delivered_at < at ? message.delivered_at : at;
   }
@@ -168,7 +168,7 @@ export function takeReceipt(
   attempt.status = status;
   attempt.reason = null;
   attempt.finished_at ??= now;
-  // The provider has it: a try that seemed to fail is not made again.
+  // The provider has the message, so a call that seemed to fail is not repeated.
   attempt.due_at = null;
   message.sent_at ??= at;
   if (status === 'read') message.read_at ??= at;
@@ -182,17 +182,17 @@ export function takeReceipt(
   return true;
 }
 
-/** Applies the fallback timer: the time to wait for a receipt is over. */
+/** Applies an expired fallback timer: the time to wait for a receipt has passed. */
 export function takeTimer(message: MessageState, number: number, now: Date): void {
   const attempt = attemptOf(message, number);
   if (attempt.falls_back_at === null || attempt.falls_back_at > now) return;
   attempt.falls_back_at = null;
-  goOn(message, attempt, 'No provider confirmed whether it accepted the message', now);
+  continueAfter(message, attempt, 'No provider confirmed whether it accepted the message', now);
 }
 
 /**
- * Ends a message of a suspended account that waits for a try, or whose fallback is due: nothing more of it is sent, now or later. One
- * that waits for its `send_at` or for a receipt stays as it is.
+ * Fails a message of a suspended account if a call or fallback is due. It is never sent later. A message that waits for
+ * its `send_at` or a receipt is unchanged.
  */
 export function takeSuspension(message: MessageState, now: Date): void {
   if (isFinal(message) || wasReached(message)) return;
@@ -212,7 +212,7 @@ export function takeSuspension(message: MessageState, now: Date): void {
   Object.assign(message, { status: 'failed', failed_at: now, ...error });
 }
 
-/** Cancels a message for which no provider has been called yet; returns false if it is too late. */
+/** Cancels a message for which no provider has been called yet. Returns false if it is too late. */
 export function cancel(message: MessageState): boolean {
   if (message.status !== 'scheduled' && message.status !== 'queued') return false;
   message.status = 'cancelled';
@@ -228,11 +228,11 @@ function fail(message: MessageState, attempt: AttemptState, { reason, text }: Fa
   attempt.finished_at ??= now;
   attempt.due_at = null;
   attempt.falls_back_at = null;
-  goOn(message, attempt, text, now);
+  continueAfter(message, attempt, text, now);
 }
 
-/** Continues after `ended`, an attempt that did not arrive: begins the next one, or ends the message if no attempt can still arrive. */
-function goOn(message: MessageState, ended: AttemptState, text: string, now: Date): void {
+/** Continues after the attempt `ended`, which did not arrive. Begins the next one, or fails the message if none can still arrive. */
+function continueAfter(message: MessageState, ended: AttemptState, text: string, now: Date): void {
   if (isFinal(message) || wasReached(message)) return;
   const latest = message.attempts.at(-1)!;
   if (isUnderWay(latest)) return;
@@ -272,7 +272,7 @@ export function newAttempt(number: number, channel: Channel, dueAt: Date | null)
   };
 }
 
-/** Drops pending work once a message arrived or was cancelled; a running send cannot be recalled. */
+/** Drops pending work once a message arrived or was canceled. A running provider call cannot be recalled. */
 function dropWork(message: MessageState): void {
   for (const attempt of message.attempts) {
     attempt.falls_back_at = null;
@@ -307,12 +307,12 @@ function wasReached({ status }: MessageState): boolean {
   return status === 'delivered' || status === 'read';
 }
 
-/** Returns whether an attempt is pending: its provider is being called, or will be, or its receipt is awaited. */
+/** Returns whether an attempt is pending: its provider is being or will be called, or a receipt is awaited. */
 function isUnderWay({ due_at, running_since, falls_back_at }: AttemptState): boolean {
   return due_at !== null || running_since !== null || falls_back_at !== null;
 }
 
-/** Returns whether another attempt can follow; only the latest one is followed. */
+/** Returns whether another attempt can follow. Only the latest attempt has a successor. */
 function hasNext(message: MessageState, attempt: AttemptState): boolean {
   return attempt === message.attempts.at(-1) && message.step + 1 < message.steps.length;
 }

@@ -7,7 +7,7 @@ import type { MessageRow } from './messages.sql.ts';
 
 type Zone = Pick<AccountContext, 'timezone'>;
 
-/** Returns a message as the API shows it. */
+/** Converts a row to a message of the API. */
 export function toMessage(row: MessageRow, account: Zone): Message {
   const at = (instant: Date | null) => (instant ? formatInstant(instant, account.timezone) : null);
   const { id, reference, status, purpose, contact_id, contact_name, contact_phone } = row;
@@ -33,7 +33,7 @@ export function toMessage(row: MessageRow, account: Zone): Message {
   };
 }
 
-/** Returns a message as the API shows it, with the attempts that began, first to last. */
+/** Converts a row to a message of the API with its begun attempts, in order. */
 export function toMessageWithAttempts(
   row: MessageRow,
   attempts: readonly AttemptRow[],

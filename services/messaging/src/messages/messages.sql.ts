@@ -4,7 +4,7 @@ import type { Fragment, JsonValue, KeyedRows, Sql, TraceHeaders } from '@custome
 import type { AttemptProgress } from './furthest-attempt.ts';
 import type { MessageState } from './message-state.ts';
 
-/** Message with its contact, the surviving one if merged, and the progress of its attempts, first to last. */
+/** A message with its contact (the surviving one if merged) and the progress of its attempts, in order. */
 export interface MessageRow extends Omit<MessageState, 'attempts'> {
   account_id: string;
   id: string;
@@ -21,32 +21,32 @@ export interface MessageRow extends Omit<MessageState, 'attempts'> {
   attempts: AttemptProgress[];
 }
 
-/** Columns of a message except its attempts, `m` joined by `joinContact`. */
+/** Columns of message `m` without its attempts; requires `joinContact`. */
 export const messageColumns = (sql: Sql) => sql`
   m.account_id, m.id, m.reference, m.status, m.given_to, m.purpose, m.steps, m.step, m.send_at, m.created_at, m.sent_at,
   m.delivered_at, m.read_at, m.failed_at, m.error_code, m.error_message, m.event_ids, m.trace,
   ${contactColumns(sql)}`;
 
-/** Selects the progress of the attempts of the message `m` as a JSON array. */
+/** Selects the progress of the attempts of message `m` as a JSON array. */
 export const progressOfAttempts = (sql: Sql) => sql`(
   select jsonb_agg(jsonb_build_object('number', a.number, 'status', a.status, 'reason', a.reason, 'address', a.address) order by a.number)
   from attempts a where a.account_id = m.account_id and a.message_id = m.id)`;
 
-/** Stored part of a new message. */
+/** The stored part of a new message. */
 export type NewMessage = Pick<MessageRow, 'account_id' | 'reference' | 'given_to' | 'purpose' | 'steps' | 'send_at'> & {
   contact_id: string | null;
   is_simulated: boolean;
-  /** When what it is about begins: nothing of it is sent from then on; null if it is always of use. */
+  /** When what the message announces begins: nothing is sent from then on. Null if it never expires. */
   useful_until: Date | null;
-  /** True if the message is accepted only when all its channels are set up. */
+  /** If true, the message is accepted only if all its channels are set up. */
   needs_channels: boolean;
   key: string | null;
   trace: TraceHeaders | null;
 };
 
 /**
- * Inserts messages with the first attempt of each, in one statement: due now, or waiting for its `send_at`. Skips a message whose key the
- * account has already, and one that `needs_channels` and has a step on a channel that is not set up. Returns the first address of each.
+ * Inserts messages with their first attempts in one statement, due now or waiting for `send_at`. Skips a message whose key the account already has.
+ * Also skips one with `needs_channels` and a step on a channel that is not set up. Returns the first address of each.
  */
 export async function insertMessages(
   tx: Sql,
@@ -78,7 +78,7 @@ export async function insertMessages(
     select s.id, s.key, b.address from stored s join begun b on b.message_id = s.id`;
 }
 
-/** Returns the message that another service's request stored under a key. */
+/** Returns the id of the message that another service stored under a key. */
 export async function selectIdByKey(sql: Sql, accountId: string, key: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`select id from messages where account_id = ${accountId} and key = ${key}`;
   return row?.id;
@@ -105,7 +105,7 @@ export async function releaseScheduled(tx: Sql, due: Fragment) {
     returning a.account_id`;
 }
 
-/** Returns where replies to an inbound message go to; undefined if the account has none with this id. */
+/** Returns where replies to an inbound message go; undefined if the account has no such message. */
 export async function selectReplyAddress(
   sql: Sql,
   accountId: string,

@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => platform.stop());
 
-/** Inserts messages with `send_at` years ahead of the service's own clock; returns their account. */
+/** Inserts messages with `send_at` years ahead of the service's clock; returns their account. */
 async function schedule(count: number, sendAt: string): Promise<string> {
   const { id } = await platform.account();
   await platform.database('messaging')`
@@ -24,7 +24,7 @@ async function schedule(count: number, sendAt: string): Promise<string> {
   return id;
 }
 
-it('scheduled messages wait in the queue of messages, each of its account', async () => {
+it('scheduled messages count as queued messages of their account', async () => {
   const account = await schedule(3, '2031-01-01T00:00:00Z');
   const { body } = await platform.admin('GET', '/admin/queues/messaging/messages');
   expect(body).toMatchObject({ ready: 0, waiting: 3, oldest_due_at: '2031-01-01T00:00:00+00:00', lag_seconds: 0 });
@@ -41,7 +41,7 @@ it('scheduled messages wait in the queue of messages, each of its account', asyn
   ]);
 });
 
-it('one account with very many scheduled messages delays those of another by one batch', async () => {
+it('many scheduled messages of one account delay those of another by one batch', async () => {
   const many = await schedule(3_000, '2030-01-01T00:00:00Z');
   const one = await schedule(2, '2030-01-01T01:00:00Z');
   const sql = platform.database('messaging');

@@ -5,7 +5,7 @@ import { releaseScheduled, scheduledMessages } from './messages.sql.ts';
 const finder = new RowFinder(scheduledMessages);
 const room = batchOf(500);
 
-/** Releases messages whose `send_at` has come, however many of one account before those of another. */
+/** Releases messages whose `send_at` has come, and shares its turns among accounts. */
 export const releaseScheduledMessages: Job<MessagingResources> = {
   name: 'release-scheduled-messages',
   due: scheduledMessages,

@@ -11,7 +11,7 @@ export const resendMessage = implement(contract.resendMessage, {
     const { account, found, tx, now, fail } = call;
     const message = await markFailed(tx, account.id, found.id, now);
     if (!message)
-      return fail('invalid_state', `The message is ${found.status}: only one that failed can be sent again`);
+      return fail('invalid_state', `The message is ${found.status}; only a failed message can be sent again`);
     const { reference, contact_id, given_to, purpose, steps, useful_until } = message;
     const contact = contact_id === null ? undefined : await contactOfAccount(call, contact_id);
     const stored = await storeMessage(call, {

@@ -39,7 +39,7 @@ async function fail(to: string, reference: string) {
 const list = async () => (await shop.account.client.messages.list({ query: { limit: 100 } })).data;
 
 describe('one message', () => {
-  it('that failed is sent again as a new one with the same content', async () => {
+  it('that failed is resent as a new one with the same content', async () => {
     const failed = await fail('+4930901810', 'order-1');
     sms.respond = accept;
     const again = await shop.account.client.messages.resend({ params: { message_id: failed.id } });
@@ -49,7 +49,7 @@ describe('one message', () => {
     expect(await message(shop.account, failed.id, withStatus('failed'))).toMatchObject({ id: failed.id });
   });
 
-  it('that did not fail is 409, and one that there is not 404', async () => {
+  it('that did not fail returns 409, and an unknown one 404', async () => {
     sms.respond = accept;
     const { id } = await shop.account.client.messages.send({
       body: { to: '+4930901810', channels: [{ channel: 'sms', body: 'Hello' }] },
@@ -62,7 +62,7 @@ describe('one message', () => {
 });
 
 describe('all messages that failed in a period', () => {
-  it('are sent again, each once, however often it is asked for', async () => {
+  it('are resent once each, however often requested', async () => {
     const failed = [];
     for (let n = 10; n < 35; n++) failed.push(await fail(`+49309018${n}`, `order-${n}`));
     sms.respond = accept;
@@ -71,7 +71,7 @@ describe('all messages that failed in a period', () => {
     const asked = await Promise.all([resend({ since, code: 'rejected' }), resend({ since })]);
     expect(asked.map(({ status }) => status)).toEqual([202, 202]);
     await waitFor('all to be sent', async () => (await list()).filter(({ status }) => status === 'sent').length === 25);
-    await waitFor('nothing to be left', async () => {
+    await waitFor('no requests to be left', async () => {
       const rows = await platform.database('messaging')`select from resends where account_id = ${shop.account.id}`;
       return rows.length === 0;
     });
@@ -80,13 +80,13 @@ describe('all messages that failed in a period', () => {
     expect(sms.sentTo('+4930901810')).toHaveLength(2);
   });
 
-  it('are those of the account and of the period alone', async () => {
+  it('are only those of the account and the period', async () => {
     const early = await fail('+4930901810', 'early');
     platform.clock.advance(3_600_000);
     const late = await fail('+4930901811', 'late');
     sms.respond = accept;
     expect((await resend({ since: early.failed_at, until: late.failed_at })).body).toEqual({ matched: 1 });
-    await waitFor('it to be sent', async () => (await list()).some(({ status }) => status === 'sent'));
+    await waitFor('the message to be sent', async () => (await list()).some(({ status }) => status === 'sent'));
     expect((await list()).filter(({ status }) => status === 'sent').map(({ reference }) => reference)).toEqual([
       'early',
     ]);
@@ -107,7 +107,7 @@ describe('all messages that failed in a period', () => {
     expect([response.status, response.body.error.field]).toEqual([400, field]);
   });
 
-  it('may be asked for from seven days ago on', async () => {
+  it('can be requested for the last seven days', async () => {
     expect((await resend({ since: ago(7 * day - 60_000) })).status).toBe(202);
   });
 });

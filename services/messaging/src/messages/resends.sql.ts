@@ -1,10 +1,10 @@
 import type { Fragment, KeyedRows, Sql } from '@customer-platform/service-kit';
 import type { NewMessage } from './messages.sql.ts';
 
-/** Failed messages that are counted for a request: of more, it says so many. */
+/** Maximum number of failed messages counted per request. */
 export const mostCounted = 100_000;
 
-/** A request to send the failed messages of a period again, each at most once. */
+/** A request to resend the failed messages of a period, each at most once. */
 export interface ResendRow {
   account_id: string;
   id: string;
@@ -13,7 +13,7 @@ export interface ResendRow {
   code: string | null;
 }
 
-/** Requests that have messages left. */
+/** Requests with messages left. */
 export const runningResends: KeyedRows = {
   name: 'resends',
   key: { account_id: 'uuid', id: 'uuid' },
@@ -24,14 +24,14 @@ const isMatched = (sql: Sql, { account_id, since, until, code }: Omit<ResendRow,
   account_id = ${account_id} and status = 'failed' and failed_at >= ${since} and failed_at < ${until} and resent_at is null
     ${code === null ? sql`` : sql`and error_code = ${code}`}`;
 
-/** Returns how many failed messages of a period were not sent again yet, at most 100,000. */
+/** Counts a period's failed messages that were not resent, up to 100,000. */
 export async function countMatched(sql: Sql, period: Omit<ResendRow, 'id'>): Promise<number> {
   const [row] = await sql<{ matched: number }[]>`
     select count(*)::int as matched from (select from messages where ${isMatched(sql, period)} limit ${mostCounted}) as counted`;
   return row!.matched;
 }
 
-/** Returns how many requests of the account have messages left. */
+/** Counts an account's requests with messages left. */
 export async function countRunning(sql: Sql, accountId: string): Promise<number> {
   const [row] = await sql<{ running: number }[]>`
     select count(*)::int as running from resends where account_id = ${accountId}`;
@@ -57,13 +57,13 @@ export async function deleteResend(tx: Sql, { account_id, id }: ResendRow): Prom
   await tx`delete from resends where account_id = ${account_id} and id = ${id}`;
 }
 
-/** What a message is sent again with. */
+/** The content with which a message is resent. */
 export type ResentMessage = Omit<NewMessage, 'send_at' | 'needs_channels' | 'key' | 'trace'>;
 
 const resent = (sql: Sql) =>
   sql`m.account_id, m.reference, m.contact_id, m.given_to, m.purpose, m.steps, m.is_simulated, m.useful_until`;
 
-/** Marks the next failed messages of a request as sent again, but for those that are being changed; returns them, oldest first. */
+/** Marks a request's next failed messages as resent, except locked ones; returns them, oldest first. */
 export async function markMatched(tx: Sql, resend: ResendRow, limit: number, now: Date): Promise<ResentMessage[]> {
   return await tx<ResentMessage[]>`
     with matched as (
@@ -75,7 +75,7 @@ export async function markMatched(tx: Sql, resend: ResendRow, limit: number, now
     select account_id, reference, contact_id, given_to, purpose, steps, is_simulated, useful_until from marked order by failed_at, id`;
 }
 
-/** Marks a message as sent again if it failed, and returns it. */
+/** Marks a failed message as resent, and returns it; undefined if it has not failed. */
 export async function markFailed(
   tx: Sql,
   accountId: string,

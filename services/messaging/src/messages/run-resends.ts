@@ -7,7 +7,7 @@ const finder = new RowFinder(runningResends);
 const room = batchOf(1);
 const batch = 200;
 
-/** Sends failed messages again that a request for many asks for: a part of one request each round, account by account. */
+/** Resends the failed messages of requests, one batch of one request per round, rotating among accounts. */
 export const runResends: Job<MessagingResources> = {
   name: 'run-resends',
   due: runningResends,
@@ -26,7 +26,7 @@ export const runResends: Job<MessagingResources> = {
         messages.map((message) => ({ ...message, ...fresh })),
         now,
       );
-    // Whoever is being changed at this moment has been read: it did not fail in the period, or is sent again by somebody else.
+    // A message locked at this moment needs no wait: it fails after the period, or another request resends it.
     else await deleteResend(tx, resend);
     resources.sending.wake();
     return true;

@@ -36,7 +36,7 @@ const refuse = (status: number) => (_: unknown, response: { writeHead(status: nu
   response.writeHead(status).end('{"message":"no"}');
 
 describe('a message', () => {
-  it('is queued, sent to the first channel, and its receipts lead it to read', async () => {
+  it('is queued, sent on the first channel, and becomes read by its receipts', async () => {
     const queued = await send({ to: '030 901820', channels: steps, reference: 'order-7' });
     expect(queued).toMatchObject({
       status: 'queued',
@@ -73,7 +73,7 @@ describe('a message', () => {
     expect(kinds.at(-1)).toMatch(/^message\.read /);
   });
 
-  it('that a channel refuses for good goes on by the next at once', async () => {
+  it('that a channel rejects continues on the next at once', async () => {
     whatsapp.respond = refuse(400);
     const { id } = await send({ to, channels: steps });
     const sent = await message(shop.account, id, withStatus('sent'));
@@ -84,7 +84,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('that fails on every channel has failed, with the last reason, and one event says so', async () => {
+  it('that fails on every channel fails with the last reason and one event', async () => {
     for (const provider of [whatsapp, sms]) provider.respond = refuse(422);
     const { id } = await send({ to, channels: steps });
     const failed = await message(shop.account, id, withStatus('failed'));
@@ -94,7 +94,7 @@ describe('a message', () => {
     expect(data).toEqual({ message: { ...failed, webhooks: undefined, webhooks_unavailable: undefined }, previous });
   });
 
-  it('that nobody is reached with in time goes on by the next channel, and shows the one that got furthest, in lists and events too', async () => {
+  it('without a receipt in time continues on the next channel, and shows the furthest attempt, also in lists and events', async () => {
     sms.respond = refuse(400);
     const { id } = await send({ to, channels: steps });
     await message(shop.account, id, withStatus('sent'));
@@ -112,7 +112,7 @@ describe('a message', () => {
     expect(data.previous).toEqual({ status: 'sent', delivered_at: null });
   });
 
-  it('that is delivered in time is not sent on the next channel', async () => {
+  it('delivered in time is not sent on the next channel', async () => {
     const { id } = await send({ to, channels: steps });
     const sent = await message(shop.account, id, withStatus('sent'));
     await reportDelivered(sent.attempts[0]!);
@@ -128,13 +128,13 @@ describe('a message', () => {
     '(+44) 20 7946 0958',
     'tel:+44-20-7946-0958',
     '\u{200e}+44\u{a0}20\u{a0}7946\u{a0}0958',
-  ])('to %s goes to the number of the country that it names', async (written) => {
+  ])('to %s goes to the number with its own country code', async (written) => {
     const { id } = await send({ to: written, channels: steps });
     expect(await message(shop.account, id, withStatus('sent'))).toMatchObject({ to: '+442079460958' });
     expect(whatsapp.sentTo('+442079460958')).toHaveLength(1);
   });
 
-  it('to a contact goes to the number that it has when it is sent, and shows the contact', async () => {
+  it('to a contact goes to its number at the time of sending, and shows the contact', async () => {
     const contact = await shop.account.client.cdp.contacts.create({ body: { name: 'Ada', phone: to } });
     const { id } = await send({ contact: contact.id, channels: steps });
     const sent = await message(shop.account, id, withStatus('sent'));
@@ -144,7 +144,7 @@ describe('a message', () => {
 });
 
 describe('a scheduled message', () => {
-  it('is sent when its time has come, not before, and can be cancelled until then', async () => {
+  it('is sent when its time has come, and can be canceled until then', async () => {
     const one = await send({ to, channels: steps, send_at: inSeconds(60) });
     const other = await send({ to: '+4930901821', channels: steps, send_at: inSeconds(60) });
     expect(one.status).toBe('scheduled');
@@ -163,8 +163,8 @@ describe('a scheduled message', () => {
   });
 });
 
-describe('a message to a contact that is deleted before it is sent', () => {
-  it.each(['sms', 'email'])('goes to nobody by %s', async (channel) => {
+describe('a message to a contact deleted before it is sent', () => {
+  it.each(['sms', 'email'])('is not sent by %s', async (channel) => {
     const { client } = shop.account;
     if (channel === 'email')
       await client.messages.channels.put({
@@ -186,7 +186,7 @@ describe('a message to a contact that is deleted before it is sent', () => {
 });
 
 describe('marketing', () => {
-  it('goes by the channels that the contact has granted, as customer data says at that moment', async () => {
+  it('uses only channels with consent, as stored in customer data at that moment', async () => {
     const contact = await shop.account.client.cdp.contacts.create({ body: { name: 'Ada', phone: to } });
     const body = { contact: contact.id, channels: steps, purpose: 'marketing' };
     const refused = await send(body);
@@ -219,7 +219,7 @@ describe('in a sandbox', () => {
     ['email', 'ada03@example01.com', 'failed'],
     ['email', 'ada@example03.com', 'delivered'],
     ['email', '3@example.com', 'delivered'],
-  ] as const)('by %s to %s nothing is sent, and its end decides that it is %s', async (channel, address, ends) => {
+  ] as const)('by %s to %s nothing is sent, and the digits decide that it is %s', async (channel, address, ends) => {
     const { testClient, sandboxId } = shop.account;
     const { id } = await testClient.messages.send({ body: { to: address, channels: [{ channel, body: 'x' }] } });
     await platform.event(sandboxId, `message.${ends}`, (data) => data.message.id === id);
@@ -228,8 +228,8 @@ describe('in a sandbox', () => {
   });
 });
 
-describe('what webhooks were told', () => {
-  it('is shown in the message', async () => {
+describe('webhook deliveries', () => {
+  it('are shown in the message', async () => {
     const endpoint = await startHttpProvider();
     await shop.account.client.webhooks.create({ body: { url: endpoint.url, events: ['message.*'] } });
     endpoint.respond = (_request, response) => response.writeHead(204).end();
@@ -245,7 +245,7 @@ describe('a test of a channel', () => {
   const test = (channel: string, body: object) =>
     shop.account.request('POST', `/v1/messages/channels/${channel}/test`, { body });
 
-  it('is a message like any other, on this channel alone', async () => {
+  it('is an ordinary message on this channel only', async () => {
     const { status, body } = await test('sms', { to: '030 901820' });
     expect(status).toBe(202);
     expect(body).toMatchObject({
@@ -272,12 +272,12 @@ describe('a test of a channel', () => {
     ['sms', {}, 400, wrongTo('to is required')],
     ['sms', { to: 'ada@example.com' }, 400, wrongTo('to must be a phone number, such as +4930901820')],
     ['sms', { to: '' }, 400, wrongTo('to must be a string of 1 to 254 characters')],
-  ])('needs the channel to be set up, and an address on it: %s, %j', async (channel, body, status, error) => {
+  ])('requires a channel that is set up and an address on it: %s, %j', async (channel, body, status, error) => {
     expect(await test(channel, body)).toMatchObject({ status, body: { error } });
     expect(sms.received).toHaveLength(0);
   });
 
-  it('is simulated in a sandbox, where every channel is there, in the language of the account, or in English', async () => {
+  it('is simulated on any channel of a sandbox, in the language of the account or in English', async () => {
     const texts = [];
     for (const language of ['de-AT', 'pl']) {
       const { testClient, sandboxId } = await platform.account({ language });

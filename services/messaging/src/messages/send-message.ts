@@ -16,7 +16,7 @@ export const sendMessage = implement(contract.sendMessage, {
     if (contact !== undefined && to !== undefined)
       return fail('invalid_request', 'to must be left out if contact is given', 'to');
     if (send_at && send_at <= now) {
-      // The time is the account's: a sandbox's may be far ahead.
+      // The account's time, which a sandbox clock may have moved far ahead.
       const shown = formatInstant(now, account.timezone);
       return fail('invalid_request', `send_at must be in the future, after ${shown}`, 'send_at');
     }
@@ -25,7 +25,7 @@ export const sendMessage = implement(contract.sendMessage, {
     const givenTo = address === undefined ? undefined : await numberOfSender(tx, account.id, address);
     const known = contact === undefined ? undefined : await contactOfAccount(call, contact);
     if (known?.phone === '' && !named.includes('email')) {
-      // Somebody who shows no number is written to where they wrote from.
+      // A contact without a number is reached at the address from which they wrote.
       const writtenOn = await channelsWrittenOn(tx, account.id, known.id);
       if (!writtenOn.some((channel) => named.includes(channel)))
         return fail('invalid_request', 'contact must have a phone number for these channels', 'contact');

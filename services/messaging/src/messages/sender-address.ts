@@ -1,7 +1,7 @@
 import { email } from '@customer-platform/contracts/core';
 import { toE164 } from '@customer-platform/phone-number';
 
-/** Returns a sender's address as contacts have it; undefined for a short code or a name, which no contact can have. */
+/** Returns a sender's address in the form of contacts. Undefined for a short code or a name, which no contact can have. */
 export function addressOfSender(sender: string, country: string): { phone: string } | { email: string } | undefined {
   const address = email.safeParse(sender);
   if (address.success) return { email: address.data };

@@ -3,7 +3,7 @@ import type { Channel } from '@customer-platform/contracts/messaging';
 import { numbersOfLine } from '@customer-platform/phone-number';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Returns the channels on which a contact, or one merged into it, wrote: a message there goes to where it wrote from. */
+/** Returns the channels on which a contact, or one merged into it, wrote. A message there goes to the sender's address. */
 export async function channelsWrittenOn(sql: Sql, accountId: string, contactId: string): Promise<Channel[]> {
   const rows = await sql<{ channel: Channel }[]>`
     select distinct channel from senders
@@ -12,8 +12,8 @@ export async function channelsWrittenOn(sql: Sql, accountId: string, contactId: 
 }
 
 /**
- * Returns the number under which a line is written to: the one from which somebody wrote last on WhatsApp, where it can be written in two
- * ways and the other one is given. It is there that the 24-hour window counts.
+ * Returns which of the two spellings of a phone line's number to use: the one that last wrote on WhatsApp. The 24-hour
+ * window applies to that number.
  */
 export async function numberOfSender(sql: Sql, accountId: string, number: string): Promise<string> {
   const numbers = numbersOfLine(number);

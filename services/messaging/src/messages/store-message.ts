@@ -27,11 +27,11 @@ interface GivenMessage {
   steps: Step[];
   sendAt?: Date | undefined;
   usefulUntil?: Date | null;
-  /** Whether a live account must have set up all channels; true unless given. */
+  /** Whether a live account must have set up all channels; true by default. */
   needsChannels?: boolean;
 }
 
-/** Stores a message with its first attempt, in one statement, and returns it; undefined where a live account has not set up one of its channels. */
+/** Stores a message with its first attempt in one statement, and returns it. Undefined if a live account has not set up one of its channels. */
 export async function storeMessage(
   { account, tx, now }: { account: AccountContext; tx: Sql; now: Date },
   { contact, to, reference, purpose, steps, sendAt, usefulUntil = null, needsChannels = true }: GivenMessage,

@@ -6,7 +6,7 @@ import { storeMessage } from './store-message.ts';
 import { testText } from './test-text.ts';
 
 export const testChannel = implement(contract.testChannel, {
-  // In a sandbox every channel is there.
+  // A sandbox has every channel.
   find: async ({ account, params, tx }) =>
     account.mode === 'test' || (await channelsOf(tx, account.id)).includes(params.channel) || undefined,
   async handle(call) {

@@ -1,6 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 
-/** The text of a test message before the account's name, by language. */
+/** Start of a test message, followed by the account's name, by language. */
 const beginnings: Record<string, string> = {
   en: 'This is a test message from',
   de: 'Das ist eine Testnachricht von',
@@ -10,7 +10,7 @@ const beginnings: Record<string, string> = {
   nl: 'Dit is een testbericht van',
 };
 
-/** Returns the text of a test message, in the account's language where there is one in it. */
+/** Returns the text of a test message in the account's language, or in English if there is no translation. */
 export function testText({ name, language }: Pick<AccountContext, 'name' | 'language'>): {
   subject: string;
   body: string;

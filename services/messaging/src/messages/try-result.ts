@@ -1,8 +1,8 @@
 import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
 
 /**
- * Result of one try of an attempt. `refused`: the credentials of the channel are, and it is held for so long at most. `postponed` does not count as a try: it did not begin, because a dependency is unavailable. Nor does
- * `suspended`: the account is suspended, and nothing of it is sent.
+ * Result of a provider call. `refused`: the channel's credentials are; the attempt is held for at most `holdMs`.
+ * `postponed`: a dependency is unavailable. `suspended`: the account is. Neither of the two made or counts as a call.
  */
 export type TryResult = { address?: string } & (
   | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
@@ -18,12 +18,12 @@ export type TryResult = { address?: string } & (
 /** Reasons not to call a provider. */
 type SkipReason = 'not_set_up' | 'no_address' | 'no_consent' | 'outside_window' | 'channel_failing' | 'too_late';
 
-/** Waits in milliseconds before the second and the third try; all three begin within 30 s of the first, however long they take. */
+/** Waits in ms before the second and third call. All three begin within 30 s of the first, however long they take. */
 const retryWaitsMs = [2_000, 8_000];
 const maxRetryWaitMs = 13_000;
 const lastTryAfterMs = 29_500;
 
-/** Returns the time of the retry after an unavailable try; null if it was the third one, or too much time has passed. */
+/** Returns when to retry after an unavailable provider. Null after the third call, or if too much time has passed. */
 export function retryAt(
   { tries, started_at }: { tries: number; started_at: Date | null },
   retryAfterMs: number,

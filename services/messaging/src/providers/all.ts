@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import type { Provider } from './provider.ts';
 
-/** Providers of this folder by name: a new one only needs a file that exports it. */
+/** The providers of this folder by name. A new provider only needs a file that exports it. */
 export const providers: ReadonlyMap<string, Provider> = new Map(
   (
     await Promise.all(

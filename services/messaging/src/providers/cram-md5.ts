@@ -3,12 +3,12 @@ import type SmtpConnection from 'nodemailer/lib/smtp-connection';
 
 type Handlers = NonNullable<NonNullable<ConstructorParameters<typeof SmtpConnection>[0]>['customAuth']>;
 
-/** Longest line of a challenge in bytes, as long as a line of SMTP may be (RFC 5321, 4.5.3.1). */
+/** Maximum bytes of a challenge line, as for any SMTP line (RFC 5321, 4.5.3.1). */
 const maxChallengeLength = 1_000;
 
 /**
- * The login by CRAM-MD5 (RFC 2195), at servers that offer neither PLAIN nor LOGIN. The mail client's own reads the challenge by a pattern whose time
- * grows with the square of its length: 200 ms for what a server may send.
+ * CRAM-MD5 login (RFC 2195) for servers that offer neither PLAIN nor LOGIN. Replaces the mail client's own handler,
+ * whose pattern takes quadratic time on the challenge: up to 200 ms for a valid length.
  */
 export const cramMd5: Handlers = {
   async 'CRAM-MD5'({ auth: { credentials }, sendCommand }) {

@@ -24,7 +24,7 @@ const send = (given = {}, settings = {}) =>
   provider.send(outgoing(given), { url: `${server.url}/send`, secret: server.secret, ...settings }, tools);
 
 describe('sending', () => {
-  it('posts a message signed as webhooks are, and takes the id of the response', async () => {
+  it('posts a message signed like webhooks, and takes the id from the response', async () => {
     const message = outgoing({ channel: 'email', to: 'ada@example.com', subject: 'Hello' });
     server.respond = (_request, response) => response.writeHead(202).end('{"id":42}');
     expect(await send(message)).toEqual({ outcome: 'accepted', providerId: '42' });
@@ -41,7 +41,7 @@ describe('sending', () => {
     expect([isGenuine(server.secret), isGenuine(newSigningSecret())]).toEqual([true, false]);
   });
 
-  it('has the id of its attempt in every try', async () => {
+  it('sends the id of the attempt in every call', async () => {
     server.respond = (_request, response) => response.writeHead(503, { 'retry-after': '2' }).end();
     const message = 'The provider responded with 503';
     expect(await send()).toEqual({ outcome: 'unavailable', message, retryAfterMs: 2000 });
@@ -51,7 +51,7 @@ describe('sending', () => {
     expect(server.received.map(({ headers }) => headers['webhook-id'])).toEqual([attemptId, attemptId]);
   });
 
-  it('says what a refusal says, and never the secret', async () => {
+  it('quotes a refusal, without the secret', async () => {
     for (const [status, outcome, body, said] of [
       [422, 'rejected', { message: `no route for ${server.secret}` }, 'no route for [secret]'],
       [400, 'rejected', { error: 'no such number' }, 'no such number'],
@@ -72,7 +72,7 @@ describe('sending', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  it('is unavailable where nobody listens, and rejected where the address must not be called', async () => {
+  it('is unavailable if nothing listens, and rejected for a forbidden address', async () => {
     const gone = await startHttpProvider();
     await gone.stop();
     expect(await send({}, { url: gone.url })).toEqual({
@@ -93,7 +93,7 @@ describe('the hook', () => {
   const at = new Date('2026-11-20T08:59:58Z');
   const read = (request: ReturnType<typeof httpRequest>) =>
     provider.readHook!(hookCall(request, now), { url: '', secret: httpSecret }, tools.hookUrl);
-  it('reads receipts and what customers wrote', () => {
+  it('reads receipts and inbound messages', () => {
     expect(read(httpRequest(receipt, now))).toEqual({
       receipts: [{ providerId: 'p1', status: 'delivered', at }],
       messages: [],
@@ -110,7 +110,7 @@ describe('the hook', () => {
   const readOne = (given: object) => read(httpRequest({ ...inbound, ...given }, now)).messages[0];
   const media = { mime_type: 'application/pdf', provider_id: 'https://files.example/7' };
 
-  it('reads the type of what customers wrote, its file, and what they react to', () => {
+  it('reads the type, file and reaction target of inbound messages', () => {
     expect(readOne({ type: 'image', body: 'This one', media: { ...media, file_name: 'a.jpg' } })).toMatchObject({
       type: 'image',
       body: 'This one',
@@ -130,7 +130,7 @@ describe('the hook', () => {
     });
   });
 
-  it('knows a sender by the provider’s own id, whether there is an address or not', () => {
+  it('identifies a sender by the provider’s own id, with or without an address', () => {
     expect(readOne({ user_id: 'u-1' })).toMatchObject({ sender: 'u-1', from: inbound.from });
     expect(readOne({ user_id: 'u-1', from: undefined })).toMatchObject({ sender: 'u-1', from: 'u-1' });
     expect(readOne({ from: '+52 1 55 1234 5699' })).toMatchObject({ sender: '+525512345699', from: '+525512345699' });
@@ -151,12 +151,12 @@ describe('the hook', () => {
     expect(() => readOne(given)).toThrow(expect.objectContaining({ code: 'invalid_request', field }));
   });
 
-  it('takes a number for an id with every digit of it', () => {
+  it('accepts a number as id and keeps every digit', () => {
     const json = JSON.stringify({ ...receipt, id: 0 }).replace('"id":0', '"id":12345678901234567890');
     expect(read(httpRequest(json, now)).receipts[0]?.providerId).toBe('12345678901234567890');
   });
 
-  it('refuses a body of more values than it looks at, whatever its texts are', () => {
+  it('refuses a body with too many values, whatever its strings contain', () => {
     expect(read(httpRequest({ ...inbound, body: '"[{,'.repeat(20_000) }, now)).messages).toHaveLength(1);
     expect(read(httpRequest({ ...inbound, more: Array(49_000).fill(0) }, now)).messages).toHaveLength(1);
     const refusal = expect.objectContaining({ code: 'invalid_request', field: 'body' });

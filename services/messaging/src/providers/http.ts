@@ -26,7 +26,7 @@ const refused = z.union([
   z.object({ message: z.string() }).transform(({ message }) => ({ text: message })),
 ]);
 
-/** Fields of a hook's body, parsed one by one so that an error names the invalid one. */
+/** Fields of a hook's body, parsed one by one so that an error names the invalid field. */
 const kind = field(
   'type',
   z.enum(['receipt', 'inbound', ...inboundType.options], {
@@ -36,11 +36,11 @@ const kind = field(
 const id = field('id', providerId);
 const at = field('at', instant);
 const status = field('status', receiptStatus);
-// A failed receipt ends its attempt whether it is permanent or not: `permanent` is only validated.
+// Only validated: a failed receipt ends its attempt whether permanent or not.
 const permanent = field('permanent', z.boolean().optional());
 const from = field('from', text(254, 1).optional());
 const senderAddress = field('from', text(254, 1));
-/** Digits alone would be taken for a phone number. */
+/** An id of digits only would be taken for a phone number. */
 const userId = field(
   'user_id',
   text(254, 1)
@@ -57,15 +57,15 @@ const media = field(
 const reactionTo = field('reaction_to', providerId.optional());
 
 /**
- * The account's own provider, or an adapter to any other: it gets a message as signed JSON and responds with an id, and sends receipts
- * and inbound messages signed with the same secret.
+ * The account's own provider, or an adapter to any other. It receives a message as signed JSON and responds with an id.
+ * It sends receipts and inbound messages signed with the same secret.
  */
 export const provider: Provider<Settings> = {
   name: 'http',
   channels: ['whatsapp', 'sms', 'email'],
   settings,
   secrets: ['secret'],
-  // The secret is never sent, so a changed url cannot leak it.
+  // The secret is never sent, so a changed URL cannot leak it.
   secretsBelongTo: [],
 
   prepare(given, call) {
@@ -85,7 +85,7 @@ export const provider: Provider<Settings> = {
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signatureHeader(attemptId, timestamp, json, [signingKeyOf(secret)]),
     };
-    // The hook's URL belongs to one account and channel: no two accounts share a connection.
+    // The hook's URL is unique per account and channel, so no two accounts share a connection.
     const result = await poster.post({ poolKey: hookUrl, url, headers, body: json });
     return toSendResult(result, { name: 'The provider', accepted, refused, secrets: [secret] });
   },
@@ -102,8 +102,8 @@ export const provider: Provider<Settings> = {
 };
 
 /**
- * Returns what somebody wrote. `type` is the type of the message, or inbound, which is a text or, with `media`, a file. `user_id` is the
- * provider's own id of a sender, who need not show an address then. Only a text must have a body.
+ * Parses an inbound message. The type `inbound` means a text or, with `media`, a file. `user_id` is the provider's id
+ * of the sender, who then may have no address. Only a text must have a body.
  */
 function inboundOf(given: Record<string, unknown>): Inbound {
   const [named, file, user, target] = [kind(given), media(given), userId(given), reactionTo(given)];
@@ -135,7 +135,7 @@ function typeOf(named: ReturnType<typeof kind>, fileType: string | undefined): I
   return fileType === undefined ? 'text' : typeOfFile(fileType);
 }
 
-/** Returns a parser of one field of a hook's body; null counts as left out. It throws invalid_request with that field. */
+/** Returns a parser of one field of a hook's body that treats null as omitted. It throws `invalid_request` with that field. */
 function field<Schema extends z.ZodType>(name: string, schema: Schema) {
   const parse = fieldParser(schema, name);
   return (body: Record<string, unknown>) => parse(body[name] ?? undefined);

@@ -31,13 +31,13 @@ describe('the outcome of a response', () => {
     expect(toSendResult({ status: 200, body: '<html>', durationMs: 1 }, shape).outcome).toBe('unknown');
   });
 
-  it('is for good for 3xx and 4xx, of the channel for 401 and 403, and for now for 408, 429 and 5xx', () => {
+  it('is permanent for 3xx and 4xx, refused for 401 and 403, and temporary for 408, 429 and 5xx', () => {
     expect([302, 400, 404, 410, 422].map(outcomeOf)).toEqual(Array(5).fill('rejected'));
     expect([401, 403].map(outcomeOf)).toEqual(['refused', 'refused']);
     expect([408, 429, 500, 503, 599].map(outcomeOf)).toEqual(Array(5).fill('unavailable'));
   });
 
-  it('is for now where the provider says so, and waits as long as the response asks', () => {
+  it('is temporary if the provider says so, and waits as long as the response asks', () => {
     expect(resultOf(400, { text: 'slow down', isTemporary: true }, { retryAfterMs: 7000 })).toEqual({
       outcome: 'unavailable',
       message: 'Acme responded with 400: slow down',
@@ -45,7 +45,7 @@ describe('the outcome of a response', () => {
     });
   });
 
-  it('is for now where nothing can have been sent, and unknown where it may have been', () => {
+  it('is temporary if nothing can have been sent, otherwise unknown', () => {
     const outcomes = (['refused', 'dns', 'tls', 'blocked', 'timeout', 'http', 'too_large'] as const).map(
       (error) => toSendResult({ error, body: '', durationMs: 1 }, shape).outcome,
     );
@@ -60,7 +60,7 @@ describe('the outcome of a response', () => {
     ]);
   });
 
-  it('quotes the provider on one line, shortly, and never a secret', () => {
+  it('quotes the provider briefly on one line, without secrets', () => {
     expect(resultOf(400, { text: ' the token\r\n"open sesame"\0 is wrong ' })).toEqual({
       outcome: 'rejected',
       message: 'Acme responded with 400: the token "[secret]" is wrong',
@@ -70,7 +70,7 @@ describe('the outcome of a response', () => {
   });
 });
 
-it('numbers named id keep every digit, and what is no JSON is undefined', () => {
+it('numbers named id keep every digit, and invalid JSON is undefined', () => {
   expect(parseJson('{"id":9007199254740993,"other":2}')).toEqual({ id: '9007199254740993', other: 2 });
   const said = { id: '-1.50e3', text: '"id":5,', ids: 1, list: [{ id: '7' }] };
   expect(parseJson('{"id" : -1.50e3 ,"text":"\\"id\\":5,","ids":1,"list":[{"id":7}]}')).toEqual(said);

@@ -10,11 +10,11 @@ export const providerId = text(200, 1)
 
 /** Schemas of one provider's responses. */
 export interface ResponseShape {
-  /** Name in messages for people. */
+  /** Provider name in error messages. */
   name: string;
-  /** Id in a response that accepts the message. */
+  /** Message id in an accepting response. */
   accepted: z.ZodType<string>;
-  /** Text of a refusal; `isTemporary` overrides its status, and `isOfMessage` says that the credentials are right whatever it is. */
+  /** Text of a refusal. `isTemporary` overrides its status. `isOfMessage` means that the credentials are valid whatever the status is. */
   refused: z.ZodType<{
     text: string;
     isTemporary?: boolean | undefined;
@@ -28,8 +28,8 @@ export interface ResponseShape {
 const mostQuoted = 500;
 
 /**
- * Returns the outcome of a response: 2xx with an id is accepted, without one unknown; 401 and 403 refuse the credentials; 408, 429 and 5xx
- * are temporary, every other status is permanent. Without a response it is temporary if nothing can have been sent, and unknown otherwise.
+ * Converts a response to a result. A 2xx with an id is accepted, without one unknown. 401 and 403 refuse the credentials; 408, 429 and 5xx are
+ * temporary; every other status is permanent. Without a response, the result is temporary if nothing can have been sent, otherwise unknown.
  */
 export function toSendResult(result: PostResult, shape: ResponseShape): SendResult {
   const { error, status, body, retryAfterMs } = result;
@@ -55,7 +55,7 @@ export function toSendResult(result: PostResult, shape: ResponseShape): SendResu
   return { outcome: 'unavailable', message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-/** Returns the outcome of a failed request. The message names no address: private ones must not leak. */
+/** Converts a request error to a result. Its message contains no address, since private ones must not leak. */
 function resultOfError(error: PostError, name: string): SendResult {
   switch (error) {
     case 'refused':
@@ -69,13 +69,13 @@ function resultOfError(error: PostError, name: string): SendResult {
     case 'timeout':
       return { outcome: 'unknown', message: `${name} did not respond in time: the message may have been sent` };
     case 'too_large':
-      return { outcome: 'unknown', message: `${name} sent too long a response: the message may have been sent` };
+      return { outcome: 'unknown', message: `${name} sent an oversized response: the message may have been sent` };
     case 'http':
       return { outcome: 'unknown', message: `${name} lost the connection: the message may have been sent` };
   }
 }
 
-/** Returns a provider's text as part of one line: without control characters and secrets, at most 500 characters. */
+/** Returns a provider's text for use within one line: without control characters and secrets, at most 500 characters. */
 export function quoted(said: string, secrets: readonly string[]): string {
   const shown = secrets
     .filter((secret) => secret !== '')
@@ -87,12 +87,12 @@ export function quoted(said: string, secrets: readonly string[]): string {
   return characters.length > mostQuoted ? `${characters.slice(0, mostQuoted).join('')}…` : shown;
 }
 
-/** A number named `id`. Within a text of JSON no quote stands alone: what matches is a key, or the end of one. */
+/** A number named `id`. JSON strings escape quotes, so a match is a key or the end of a key. */
 const numericId = /"id"(\s*:\s*)(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?=[\s,}])/g;
 
 /**
- * Returns parsed JSON, or undefined if it is invalid. Numbers named `id` become text as written: those of many providers have more
- * digits than a number can hold exactly. They are written as texts first: a reviver would be called for each of thousands of values.
+ * Parses JSON; returns undefined if it is invalid. Converts numbers named `id` to strings, because many exceed the
+ * precision of a number. It does so before parsing, since a reviver would be called for each of thousands of values.
  */
 export function parseJson(json: string): unknown {
   try {

@@ -10,26 +10,26 @@ import type { Poster, TargetGuard } from '@customer-platform/outbound';
 import type { PrefetchCall } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 
-/** Message to one address. */
+/** A message to one address. */
 export interface Outgoing {
   messageId: string;
-  /** Id of the attempt: the same in every try, and the provider's idempotency key if it supports one. */
+  /** Id of the attempt. It is the same in every call and serves as idempotency key if the provider supports one. */
   attemptId: string;
   channel: Channel;
-  /** E.164, an email address, or the provider's own id of somebody who shows no number. */
+  /** E.164, an email address, or the provider's own id of a user without a number. */
   to: string;
   /** Subject of an email, otherwise "". */
   subject: string;
   body: string;
-  /** WhatsApp only, instead of the body. */
+  /** WhatsApp only; replaces the body. */
   template?: WhatsAppTemplate | undefined;
-  /** Where the recipient of marketing by email unsubscribes, by a POST without a key. */
+  /** URL at which a recipient of marketing email unsubscribes with a POST, without a key. */
   unsubscribeUrl?: string | undefined;
 }
 
 /**
- * Outcome of a call: accepted with the provider's id, and with `receipts` that it gives at once; permanently rejected, `opted_out` where the
- * recipient wants no more; refused, since the credentials of the channel are; unavailable, so that it may be retried; or unknown, because it may have been accepted: that is never retried. `message` is for people.
+ * Outcome of a provider call. `receipts` are those in the response. `rejected` is permanent. `refused`: the channel's credentials are.
+ * `unavailable` may be retried. `unknown` never is, because the message may have been accepted. `message` is for people.
  */
 export type SendResult =
   | { outcome: 'accepted'; providerId: string; receipts?: readonly ReceiptStatus[] }
@@ -38,20 +38,20 @@ export type SendResult =
   | { outcome: 'unavailable'; message: string; retryAfterMs?: number }
   | { outcome: 'unknown'; message: string };
 
-/** Report of a provider about a message that it accepted. */
+/** A provider's report about a message that it accepted. */
 export interface Receipt {
-  /** Provider's id of the message, or the attempt's id. */
+  /** The provider's id of the message, or the attempt's id. */
   providerId: string;
   status: ReceiptStatus;
   at: Date;
 }
 
-/** Inbound message. */
+/** An inbound message. */
 export interface Inbound {
   providerId: string;
-  /** The provider's own id of the sender, the same in each message of theirs. */
+  /** The provider's own id of the sender, the same in all of their messages. */
   sender: string;
-  /** Where replies go to: E.164, an email address, or `sender` where the sender shows neither. */
+  /** Address for replies: E.164, an email address, or `sender` if the sender has neither. */
   from: string;
   /** Sender's name, "" if the provider does not give it. */
   name: string;
@@ -64,7 +64,7 @@ export interface Inbound {
   at: Date;
 }
 
-/** Content of a request to the hook; `response` is the body of our response, by default "". */
+/** Content of a request to the hook. `response` is the body of the response, "" by default. */
 export interface HookContent {
   receipts: Receipt[];
   messages: Inbound[];
@@ -73,56 +73,56 @@ export interface HookContent {
 
 /** Resources of the process for providers. */
 export interface ProviderTools {
-  /** Posts to guarded addresses with one deadline of 15 s; never resends by itself. */
+  /** Posts to guarded addresses with one deadline of 15 s. It never retries. */
   poster: Poster;
-  /** Rules for targets of connections, for a provider that does not use HTTP. */
+  /** Rules for connection targets, for a provider that does not use HTTP. */
   guard: TargetGuard;
-  /** URLs of Twilio's and of Meta's API, without a trailing slash. */
+  /** URLs of the Twilio and Meta APIs, without a trailing slash. */
   twilioUrl: string;
   whatsappUrl: string;
   /** URL of the hook of this account and channel. */
   hookUrl: string;
 }
 
-/** A request to a hook, which has no key: its signature over `body`, byte for byte, says who sent it. */
+/** A request to a hook. It has no key: its signature over the exact bytes of `body` authenticates the sender. */
 export interface HookCall {
   method: 'GET' | 'POST';
   query: URLSearchParams;
-  /** The query as it was sent, from its "?" on; "" without one. */
+  /** The query as sent, from its "?" on; "" without one. */
   rawQuery: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** The real time: who is called is known by what the call has. */
+  /** The real time. The caller converts receipts and messages to the account's clock. */
   now: Date;
 }
 
-/** Adapter that sends messages, and reads receipts and inbound messages. A file of this folder exports one as `provider`. */
+/** An adapter that sends messages and parses receipts and inbound messages. A file of this folder exports one as `provider`. */
 export interface Provider<Settings extends object = Record<string, unknown>> {
   /** Name in the API. */
   name: string;
   channels: readonly Channel[];
   settings: z.ZodType<Settings>;
-  /** Write-only settings; left out in a change they stay. */
+  /** Write-only settings. A change that omits them keeps them. */
   secrets: readonly (keyof Settings & string)[];
   /** Settings whose change clears the secrets, which could otherwise be sent to another target. */
   secretsBelongTo: readonly (keyof Settings & string)[];
-  /** Completes settings before they are stored: generates secrets, refuses targets. */
+  /** Completes settings before they are stored: generates secrets and refuses forbidden targets. */
   prepare?(
     settings: Settings,
     call: { guard: TargetGuard; prefetch(work: (call: PrefetchCall) => Promise<void>): void },
   ): Settings;
-  /** Returns whether the provider would deliver no free text to a recipient who wrote last at `wroteAt`, null: never; left out where it always does. */
+  /** Returns whether free text is not delivered to a recipient who last wrote at `wroteAt` (null: never). Omitted if it always is. */
   isOutsideWindow?(message: Outgoing, wroteAt: Date | null, now: Date): boolean;
-  /** Never rejects because of the provider; a rejection is a bug of ours and counts as an unknown outcome. */
+  /** Never rejects because of the provider. A rejection is a bug in the adapter and counts as an unknown outcome. */
   send(message: Outgoing, settings: Settings, tools: ProviderTools): Promise<SendResult>;
-  /** Parses a request to the hook. Throws ApiError invalid_key (401) if its signature is wrong or too old. */
+  /** Parses a request to the hook. Throws ApiError `invalid_key` (401) if its signature is wrong or too old. */
   readHook?(call: HookCall, settings: Settings, hookUrl: string): HookContent;
 }
 
-/** Time after somebody wrote on WhatsApp in which it delivers free text to them. */
+/** Time after a user's last WhatsApp message during which free text is delivered to them. */
 const windowMs = 24 * 3_600_000;
 
-/** Returns whether WhatsApp delivers a message to somebody who wrote last at `wroteAt` by a template alone, and it has none. */
+/** Returns whether WhatsApp delivers only templates, since the recipient last wrote at `wroteAt`, and the message has none. */
 export function isOutsideWindow({ channel, template }: Outgoing, wroteAt: Date | null, now: Date): boolean {
   if (channel !== 'whatsapp' || template) return false;
   return wroteAt === null || now.getTime() - wroteAt.getTime() > windowMs;

@@ -2,7 +2,7 @@ import type { ReceiptStatus } from '@customer-platform/contracts/messaging';
 import { z } from 'zod';
 import { isOutsideWindow, type Provider } from './provider.ts';
 
-/** Receipts for an address by its last two digits; all others are like 01. */
+/** Receipts by the last two digits of an address; all others behave like 01. */
 const receiptsOf: Readonly<Record<string, readonly ReceiptStatus[]>> = {
   '01': ['delivered'],
   '02': ['delivered', 'read'],
@@ -11,7 +11,7 @@ const receiptsOf: Readonly<Record<string, readonly ReceiptStatus[]>> = {
 
 const settings = z.object({});
 
-/** Provider of sandbox accounts: nothing is sent, and the address decides the outcome of a message. */
+/** The provider of sandboxes. It sends nothing; the address decides the outcome. */
 export const provider: Provider<z.output<typeof settings>> = {
   name: 'simulated',
   channels: ['whatsapp', 'sms', 'email'],
@@ -19,7 +19,7 @@ export const provider: Provider<z.output<typeof settings>> = {
   secrets: [],
   secretsBelongTo: [],
 
-  // A number that ends in 05 is that of somebody who never wrote.
+  // A number ending in 05 belongs to a user who never wrote.
   isOutsideWindow: (message) => endingOf(message.to) === '05' && isOutsideWindow(message, null, new Date()),
 
   async send({ attemptId, to }) {

@@ -32,10 +32,10 @@ async function started(...args: Parameters<typeof startMailServer>): Promise<Mai
 
 const send = (port: number, given = {}, settings = {}, deadlineMs = 15_000) =>
   createSmtpProvider(deadlineMs).send(outgoing({ ...message, ...given }), { ...base, port, ...settings }, tools);
-/** Sends with a short deadline to a server that does not respond in time; the other tests never reach their deadline. */
-const sendInVain = (port: number, given = {}, deadlineMs = 300) => send(port, given, {}, deadlineMs);
+/** Sends with a short deadline to a server that does not respond in time. The other tests never reach their deadline. */
+const sendUntilDeadline = (port: number, given = {}, deadlineMs = 300) => send(port, given, {}, deadlineMs);
 
-/** Starts a server of TCP, and returns its port. */
+/** Starts a TCP server, and returns its port. */
 async function startServer(onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -50,7 +50,7 @@ async function startServer(onConnection: (socket: Socket) => void): Promise<numb
   return (server.address() as AddressInfo).port;
 }
 
-/** Starts a server that sends `greeting` to every client, and then what `respond` says to each piece that comes. */
+/** Starts a server that sends `greeting` to every client, and responds to each chunk with `respond`. */
 function startBareServer(greeting: string, respond: (said: string) => string = () => ''): Promise<number> {
   return startServer((socket) => {
     socket.write(greeting);
@@ -59,7 +59,7 @@ function startBareServer(greeting: string, respond: (said: string) => string = (
 }
 
 describe('sending', () => {
-  it('hands a mail over after STARTTLS and a login, with an id of its own', async () => {
+  it('transmits a mail after STARTTLS and a login, with its own id', async () => {
     const { port, mails } = await started('starttls', 'asked');
     const id = `<${outgoing().attemptId}@shop.example>`;
     expect(await send(port, {}, mailLogin)).toEqual({ outcome: 'accepted', providerId: id });
@@ -72,7 +72,7 @@ describe('sending', () => {
     expect(mail!.text).toMatch(/\r\nGr=C3=BC=C3=9Fe\r\n\.\r\nEnd/);
   });
 
-  it('begins with TLS, also at an address, or goes without', async () => {
+  it('begins with TLS, also at an IP address, or uses none', async () => {
     const [tls, none] = [await started('tls'), await started('none')];
     expect((await send(tls.port, {}, { security: 'tls' })).outcome).toBe('accepted');
     expect((await send(tls.port, {}, { security: 'tls', host: '127.0.0.1' })).outcome).toBe('accepted');
@@ -81,7 +81,7 @@ describe('sending', () => {
     expect(none.mails[0]).toMatchObject({ isOverTls: false, user: 'shop' });
   });
 
-  it('sends nothing without STARTTLS where it is asked for', async () => {
+  it('sends nothing without STARTTLS if it is required', async () => {
     const { port, mails } = await started('none');
     expect(await send(port, {}, mailLogin)).toMatchObject({ outcome: 'unavailable' });
     expect(mails).toEqual([]);
@@ -91,19 +91,19 @@ describe('sending', () => {
     const { port, mails } = await started('starttls');
     expect(await send(port, {}, { host: 'other.localhost' })).toEqual({
       outcome: 'unavailable',
-      message: 'No trusted TLS connection to the mail server could be made',
+      message: 'The mail server could not be reached over trusted TLS',
     });
     expect(mails).toEqual([]);
   });
 
-  it('sends to one address whatever stands in it', async () => {
+  it('sends to one address whatever it contains', async () => {
     const { port, mails } = await started('starttls');
     expect((await send(port, { to: 'a,b@example.com' })).outcome).toBe('accepted');
     expect(mails[0]?.to).toEqual(['"a,b"@example.com']);
   });
 });
 
-describe('what becomes of it', () => {
+describe('the outcome', () => {
   it.each([
     ['rejected', { to: 'refused@example.com' }, {}, '550 5.1.1 No such user'],
     ['rejected', { to: 'unwanted@example.com' }, {}, '554 5.7.1 Looks like spam'],
@@ -111,34 +111,34 @@ describe('what becomes of it', () => {
     ['unavailable', { to: 'later@example.com' }, {}, '451 4.7.1 Try again later'],
     ['unavailable', { to: 'full@example.com' }, {}, '452 4.3.1 No space left'],
   ])(
-    'is %s where the server refuses %j, %j for good or for now, with what it says',
+    'is %s if the server refuses %j, %j permanently or temporarily, with its text',
     async (outcome, given, settings, said) => {
       const { port } = await started('starttls');
       expect(await send(port, given, settings)).toEqual({ outcome, message: `The mail server responded: ${said}` });
     },
   );
 
-  it('is unknown where the connection is lost or nothing comes after the mail, and unavailable before it', async () => {
+  it('is unknown if the connection or response is lost after the mail, and unavailable before it', async () => {
     const { port, mails } = await started('starttls');
     const unknown = {
       outcome: 'unknown',
       message: 'The mail server did not confirm the message: it may have been sent',
     };
     expect(await send(port, { to: 'lost@example.com' })).toEqual(unknown);
-    expect(await sendInVain(port, { to: 'silent@example.com' }, 5_000)).toEqual(unknown);
+    expect(await sendUntilDeadline(port, { to: 'silent@example.com' }, 5_000)).toEqual(unknown);
     expect(mails).toHaveLength(2);
     expect((await send(port, { to: 'cut@example.com' })).outcome).toBe('unavailable');
     expect(mails).toHaveLength(2);
   });
 
-  it('ends at once where the server says more than replies have', async () => {
+  it('ends at once if the server exceeds the size of replies', async () => {
     const lines = '\n'.repeat(10_000);
     const port = await startBareServer('220 here\r\n', (said) => (said.startsWith('EHLO') ? '250 here\r\n' : lines));
     const result = await send(port, {}, { security: 'none' }, 600_000);
     expect(result).toEqual({ outcome: 'unavailable', message: 'The mail server closed the connection' });
   });
 
-  it('is rejected for a wrong password, which is never shown, and unavailable for a login that fails for now', async () => {
+  it('is refused for a wrong password, which is never shown, and unavailable for a temporary login failure', async () => {
     const asked = await started('starttls', 'asked');
     expect(await send(asked.port, {}, { username: 'shop', password: 'wrong' })).toEqual({
       outcome: 'refused',
@@ -154,7 +154,7 @@ describe('what becomes of it', () => {
     });
   });
 
-  it('logs in by CRAM-MD5, and reads no challenge that is longer than a line', async () => {
+  it('logs in by CRAM-MD5, and rejects a challenge longer than a line', async () => {
     const login = { security: 'none', username: 'tim', password: 'tanstaaftanstaaf' };
     // The example of RFC 2195.
     const challenge = Buffer.from('<1896.697170952@postoffice.reston.mci.net>').toString('base64');
@@ -181,12 +181,12 @@ describe('what becomes of it', () => {
     });
   });
 
-  it('is unavailable where nobody listens, greets or knows the name', async () => {
+  it('is unavailable if nothing listens or greets, or the name is unknown', async () => {
     const server = await startMailServer('none');
     await server.stop();
     const isUnavailable = (message: string) => ({ outcome: 'unavailable', message: `The mail server ${message}` });
     expect(await send(server.port)).toEqual(isUnavailable('could not be reached'));
-    expect(await sendInVain(await startBareServer(''))).toEqual(isUnavailable('did not respond in time'));
+    expect(await sendUntilDeadline(await startBareServer(''))).toEqual(isUnavailable('did not respond in time'));
     const closed = await send(await startBareServer('554 5.3.2 Closed today\r\n'));
     expect(closed).toEqual(isUnavailable('responded: 554 5.3.2 Closed today'));
     const resolve = () => Promise.reject(new Error('no such name'));
@@ -210,12 +210,12 @@ describe('what becomes of it', () => {
         closed.resolve();
       });
     });
-    const { outcome } = await sendInVain(port);
+    const { outcome } = await sendUntilDeadline(port);
     expect(outcome).toBe('unavailable');
     await closed.promise;
   });
 
-  it('is rejected where the name leads inside', async () => {
+  it('is rejected if the name resolves to an internal address', async () => {
     const { port } = await started('starttls');
     const guard = { allowedRanges: [], resolve: async () => ['127.0.0.1'] };
     expect(
@@ -232,11 +232,11 @@ describe('settings', () => {
   const faultsOf = (given: object) =>
     provider.settings.safeParse({ ...minimal, ...given }).error?.issues.map(({ path }) => path[0]) ?? [];
 
-  it('have a port and a security by default, and lose what is not known', () => {
+  it('have a default port and security, and drop unknown fields', () => {
     expect(provider.settings.parse({ ...minimal, other: 1 })).toEqual({ ...minimal, port: 587, security: 'starttls' });
   });
 
-  it('are refused by name', () => {
+  it('are refused by field', () => {
     for (const host of ['', 'a b', 'https://mail.example', 'mail.example:25', '1.2.3.4.5', 'fe80::1%eth0', 'a..b'])
       expect(faultsOf({ host })).toEqual(['host']);
     for (const from of ['', 'shop', 'Shop <shop>', 'a@b.de, c@d.de', 'A\r\nBcc: x@y.de <a@b.de>'])
@@ -249,7 +249,7 @@ describe('settings', () => {
       expect(faultsOf({ host })).toEqual([]);
   });
 
-  it('name no host that must not be called', async () => {
+  it('refuse a forbidden host', async () => {
     const works: (() => Promise<void>)[] = [];
     const call = {
       guard: { allowedRanges: [], resolve: async () => ['10.0.0.1'] },

@@ -39,19 +39,19 @@ const settings = z
   });
 type Settings = z.output<typeof settings>;
 
-/** Deadline in milliseconds for DNS, connection, TLS, login and the whole message. */
+/** Deadline in ms for DNS, connection, TLS, login and the whole message. */
 const wholeMs = 15_000;
 
 /**
- * Bytes of a mail server's replies to a login and a mail: a few hundred as a rule. Of one that sends lines without end the connection would keep all, and give each
- * empty one a round of the event loop.
+ * Maximum bytes of a mail server's replies for a login and a mail, which usually take a few hundred. Without it,
+ * endless lines would fill memory, and each empty line would take a turn of the event loop.
  */
 const maxReplyBytes = 8_192;
 
 /** The account's own mail server, with one connection per message. It sends no receipts. */
 export const provider: Provider<Settings> = createSmtpProvider(wholeMs);
 
-/** Creates the SMTP provider with this deadline. */
+/** Creates the SMTP provider with a deadline. */
 export function createSmtpProvider(deadlineMs: number): Provider<Settings> {
   return {
     name: 'smtp',
@@ -73,7 +73,7 @@ export function createSmtpProvider(deadlineMs: number): Provider<Settings> {
   };
 }
 
-/** A mail server's reply to a wrong username or password. */
+/** Reply code for a wrong username or password. */
 const wrongLogin = 535;
 
 interface Mail {
@@ -85,11 +85,11 @@ interface Mail {
 
 async function composed({ attemptId, to, subject, body, unsubscribeUrl }: Outgoing, from: string): Promise<Mail> {
   const sender = senderOf(from)!;
-  // The attempt's id is the same in every try: servers and clients recognise a duplicate by it.
+  // Every call uses the attempt's id, by which servers and clients recognize duplicates.
   const id = `<${attemptId}@${domainOf(sender.address)}>`;
   const node = new MailComposer({
     from: sender,
-    // As an object, so that a text with commas is never parsed as a list of addresses.
+    // As an object, so that an address with commas is never parsed as a list.
     to: { name: '', address: to },
     subject,
     text: body,
@@ -102,12 +102,12 @@ async function composed({ attemptId, to, subject, body, unsubscribeUrl }: Outgoi
   return { id, sender: String(envelope.from), recipient: envelope.to[0] ?? to, bytes: await node.build() };
 }
 
-/** Has mail programs show a way to unsubscribe that needs no page (RFC 8058). */
+/** Makes mail programs offer one-click unsubscribing without a page (RFC 8058). */
 function unsubscribeHeaders(url: string): Record<string, string> {
   return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
-/** The rules for targets, and the deadline of it all. */
+/** The rules for targets, and the deadline for the whole transmission. */
 interface Transmitting extends Pick<ProviderTools, 'guard'> {
   deadlineMs: number;
 }
@@ -127,9 +127,9 @@ class Transmission {
     this.#settings = settings;
   }
 
-  /** Connects, logs in and sends, with one deadline of `deadlineMs`. Never rejects because of the server. */
+  /** Connects, logs in and sends within `deadlineMs`. Never rejects because of the server. */
   async result({ guard, deadlineMs }: Transmitting): Promise<SendResult> {
-    const late = () => new ConnectError('timeout', `nothing came within ${deadlineMs} ms`);
+    const late = () => new ConnectError('timeout', `no response within ${deadlineMs} ms`);
     try {
       await withTimeout(deadlineMs, Promise.race([this.#transmit({ guard, deadlineMs }), this.#failed.promise]), late);
       return { outcome: 'accepted', providerId: this.#mail.id };
@@ -143,7 +143,7 @@ class Transmission {
 
   async #transmit({ guard, deadlineMs }: Transmitting): Promise<void> {
     const { host, port, security, username: user, password: pass, from } = this.#settings;
-    const socket = await dial(host, port, guard, deadlineMs);
+    const socket = await connectTo(host, port, guard, deadlineMs);
     if (this.#isOver) {
       socket.destroy();
       return;
@@ -158,14 +158,14 @@ class Transmission {
       secure: security === 'tls',
       requireTLS: security === 'starttls',
       ignoreTLS: security === 'none',
-      // Not the name of this machine, which must not leak.
+      // Not the host name of this machine, which must not leak.
       name: domainOf(senderOf(from)!.address),
       connectionTimeout: deadlineMs,
       greetingTimeout: deadlineMs,
       socketTimeout: deadlineMs,
       maxResponseSize: maxReplyBytes,
       customAuth: cramMd5,
-      // At once: the connection goes on with what has come of one that only ends.
+      // Destroys the socket at once. After a half-close, the connection would continue with data already received.
       socketCloseTimeout: 0,
     });
     this.#connection = connection;
@@ -201,28 +201,28 @@ class Transmission {
     });
   }
 
-  /** Returns the outcome of an error: by the server's response if it refused a step of this mail, else by the progress of the connection. */
+  /** Converts an error to a result. A refusal of a step of this mail decides by the server's response, otherwise the connection's progress does. */
   #resultOf(error: SmtpError): SendResult {
     const { code = '', command = '', response, responseCode = 0 } = error;
     if (error instanceof LoginNotOfferedError) return { outcome: 'rejected', message: error.message };
-    // Every error of the connection has a code: this one is a bug of ours.
+    // Every connection error has a code: an error without one is a bug.
     if (code === '') throw error;
     const isRefusal = code === 'EENVELOPE' || code === 'EMESSAGE' || code === 'EAUTH';
     if (this.#isUnderWay && !(isRefusal && responseCode >= 400)) {
       return { outcome: 'unknown', message: 'The mail server did not confirm the message: it may have been sent' };
     }
-    if (error instanceof ConnectError) return resultOfDial(error);
+    if (error instanceof ConnectError) return resultOfConnectError(error);
     const said = quoted(response ?? '', loginsOf(this.#settings));
     if (isRefusal && said === '') return { outcome: 'rejected', message: refusalWithoutWords(code, command) };
     if (code === 'EAUTH' && responseCode === wrongLogin)
       return { outcome: 'refused', message: `The mail server responded: ${said}` };
     if (isRefusal && responseCode >= 500) return { outcome: 'rejected', message: `The mail server responded: ${said}` };
     if (said !== '') return { outcome: 'unavailable', message: `The mail server responded: ${said}` };
-    // The connection's own timeouts are as long as ours, and may fire first.
-    if (code === 'ETIMEDOUT') return resultOfDial({ failure: 'timeout' });
+    // The connection's own timeouts equal the deadline and may fire first.
+    if (code === 'ETIMEDOUT') return resultOfConnectError({ failure: 'timeout' });
     const isTls = code === 'ETLS' || isCertificateCode(error.originalCode ?? '');
     const message = isTls
-      ? 'No trusted TLS connection to the mail server could be made'
+      ? 'The mail server could not be reached over trusted TLS'
       : 'The mail server closed the connection';
     return { outcome: 'unavailable', message };
   }
@@ -239,18 +239,18 @@ type SmtpError = Error & {
 
 class LoginNotOfferedError extends Error {
   constructor() {
-    super('The mail server offers no login on this connection: use another security, or leave username out');
+    super('The mail server offers no login on this connection: change security, or omit username');
   }
 }
 
-/** Returns the message of a refusal by the client itself: a mail larger than the server accepts, no common login method. */
+/** Returns the message for a refusal by the client itself: mail too large, or no common login method. */
 function refusalWithoutWords(code: string, command: string): string {
-  if (code === 'EAUTH') return 'The mail server offers no way to log in with a username and a password';
+  if (code === 'EAUTH') return 'The mail server does not offer a login with username and password';
   if (command === 'MAIL FROM') return 'The message is larger than the mail server accepts';
-  return 'The mail server cannot be given this address';
+  return 'The mail server does not support this address';
 }
 
-function resultOfDial({ failure }: Pick<ConnectError, 'failure'>): SendResult {
+function resultOfConnectError({ failure }: Pick<ConnectError, 'failure'>): SendResult {
   if (failure === 'blocked') return { outcome: 'rejected', message: 'The mail server is at a blocked address' };
   if (failure === 'dns')
     return { outcome: 'unavailable', message: 'The mail server has a host name that cannot be resolved' };
@@ -262,8 +262,8 @@ function isCertificateCode(code: string): boolean {
   return /CERT|^ERR_(SSL|TLS)|SELF_SIGNED|UNABLE_TO_/.test(code);
 }
 
-/** Returns a plain connection to a checked address of the host; TLS starts on it. Rejects with a ConnectError. */
-function dial(hostname: string, port: number, guard: TargetGuard, connectTimeoutMs: number): Promise<Socket> {
+/** Connects to a checked address of the host. TLS starts later on the same socket. Rejects with a ConnectError. */
+function connectTo(hostname: string, port: number, guard: TargetGuard, connectTimeoutMs: number): Promise<Socket> {
   const connect = createGuardedConnector({ ...guard, connectTimeoutMs });
   return new Promise((resolve, reject) => {
     connect({ hostname, port: String(port), protocol: 'smtp:' }, (error, socket) => {
@@ -273,27 +273,27 @@ function dial(hostname: string, port: number, guard: TargetGuard, connectTimeout
   });
 }
 
-/** Returns the name and address of "address" or "Name <address>"; undefined if it is neither. */
+/** Parses "address" or "Name <address>"; undefined if it is neither. */
 function senderOf(from: string): { name: string; address: string } | undefined {
   const [, name = '', address = from] = /^([^<>\p{Cc}]*)<([^<>]*)>$/u.exec(from.trim()) ?? [];
   const isAddress = email.safeParse(address).success && !/[<>,;"]/.test(address);
   return isAddress ? { name: name.trim().replace(/^"(.*)"$/, '$1'), address: address.trim() } : undefined;
 }
 
-/** Returns an address's domain in ASCII, as in mail. */
+/** Returns an address's domain in ASCII, as in mail headers. */
 function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1);
   return domainToASCII(domain) || domain;
 }
 
-/** Returns the login secrets that a server may repeat: the password, and its encodings in login methods. */
+/** Returns the login secrets that a server may repeat: the password and its encodings in login methods. */
 function loginsOf({ username = '', password = '' }: Settings): string[] {
   if (password === '') return [];
   const written = [`\0${username}\0${password}`, `${username}\0${username}\0${password}`, password];
   return [...written.map((text) => Buffer.from(text).toString('base64')), password];
 }
 
-/** Returns whether it is an address, or a name that is valid in a URL; one that reads as a number must be an address. */
+/** Returns whether the host is an IP address or a name valid in a URL. A name that parses as a number must be an address. */
 function isHost(host: string): boolean {
   if (isIP(host) !== 0) return !host.includes('%');
   return host.length <= 253 && /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(host) && URL.canParse(`https://${host}`);

@@ -17,7 +17,7 @@ useInTests(server, tools);
 const send = (given = {}, settings = {}) => provider.send(outgoing(given), { ...twilioSettings, ...settings }, tools);
 
 describe('sending', () => {
-  it('posts a text with where its receipts go, and takes its sid', async () => {
+  it('posts a text with the URL for receipts, and takes its sid', async () => {
     expect(await send()).toEqual({ outcome: 'accepted', providerId: expect.stringMatching(/^SM[0-9a-f]{32}$/) });
     const { to, body } = outgoing();
     expect(server.taken[0]?.fields).toEqual({
@@ -28,7 +28,7 @@ describe('sending', () => {
     });
   });
 
-  it('names both numbers as those of WhatsApp there, and a messaging service as one', async () => {
+  it('prefixes both numbers on WhatsApp, and sends the id of a messaging service', async () => {
     expect((await send({ channel: 'whatsapp' })).outcome).toBe('accepted');
     expect(server.taken[0]?.fields).toMatchObject({ To: 'whatsapp:+4915112345678', From: 'whatsapp:+4930901820' });
     const from = `MG${'ab'.repeat(16)}`;
@@ -39,7 +39,7 @@ describe('sending', () => {
     expect(server.taken[2]?.fields).toMatchObject({ To: 'whatsapp:DE.1349120865530274' });
   });
 
-  it('is rejected with what Twilio says, and without the token', async () => {
+  it('is rejected with the text of Twilio, without the token', async () => {
     expect(await send({}, { auth_token: 'another' })).toEqual({
       outcome: 'refused',
       message: 'Twilio responded with 401: Authenticate (20003)',
@@ -52,7 +52,7 @@ describe('sending', () => {
     expect(await send()).toEqual({ outcome: 'rejected', message: 'Twilio responded with 400: not [secret]' });
   });
 
-  it('is unavailable where Twilio has too much to do, and unknown where it does not say', async () => {
+  it('is unavailable if Twilio is overloaded, and unknown without a clear response', async () => {
     const body = { code: 20429, message: 'Too Many Requests' };
     server.responses.push({ status: 429, body, headers: { 'retry-after': '3' } });
     expect(await send()).toEqual({
@@ -109,7 +109,7 @@ describe('the hook', () => {
     ['a card', file('text/x-vcard'), { type: 'contacts', media: media('text/x-vcard') }],
     ['a sticker', { MessageType: 'sticker', ...file('image/webp') }, { type: 'sticker', media: media('image/webp') }],
     [
-      'a file of a type that Twilio does not name',
+      'a file without a type',
       { NumMedia: '1', MediaUrl0: fileUrl },
       { type: 'document', media: media('application/octet-stream') },
     ],
@@ -139,7 +139,7 @@ describe('the hook', () => {
     });
   });
 
-  it('names a sender by the number, or by Meta’s id where that is known', () => {
+  it('identifies a sender by number, or by Meta’s id if known', () => {
     const senderOf = (fields: Record<string, string>) =>
       read({ MessageSid: 'SM2', Body: 'Hi', ...fields }).messages.map(({ sender, from }) => [sender, from]);
     expect(senderOf({ From: '+1' })).toEqual([['+1', '+1']]);
@@ -150,7 +150,7 @@ describe('the hook', () => {
     expect(senderOf({})).toEqual([]);
   });
 
-  it('refuses another token, a changed body, another address and no signature', () => {
+  it('refuses another token, a changed body, another URL and a missing signature', () => {
     const right = twilioRequest(tools.hookUrl, receipt);
     for (const change of [
       { headers: twilioRequest(tools.hookUrl, receipt, 'another').headers },
@@ -170,7 +170,7 @@ describe('the hook', () => {
     expect(read({ ...receipt, ...many }).receipts).toHaveLength(1);
   });
 
-  it('has the signature of the example in the documentation of Twilio', () => {
+  it('matches the signature of the example in Twilio’s documentation', () => {
     const body = 'CallSid=CA1234567890ABCDE&Caller=%2B12349013030&Digits=1234&From=%2B12349013030&To=%2B18005551212';
     const call = hookCall({ headers: { 'x-twilio-signature': '0/KCTR6DLpKmkAf8muzZqo1nDgQ=' }, body });
     const url = 'https://mycompany.com/myapp.php';
@@ -182,7 +182,7 @@ describe('the hook', () => {
   });
 });
 
-it('settings are of the forms that Twilio gives out', () => {
+it('settings have the formats that Twilio issues', () => {
   const faultsOf = (given: object) =>
     provider.settings.safeParse({ ...twilioSettings, ...given }).error?.issues.map(({ path }) => path[0]) ?? [];
   expect(faultsOf({})).toEqual([]);

@@ -20,7 +20,7 @@ const settings = z.object({
 });
 type Settings = z.output<typeof settings>;
 
-/** Twilio's code for a recipient who answered STOP. */
+/** Twilio's error code for a recipient who replied STOP. */
 const optedOutCode = 21_610;
 
 const accepted = z.object({ sid: providerId }).transform(({ sid }) => sid);
@@ -29,7 +29,7 @@ const refused = z.object({ code: z.number().nullish(), message: z.string() }).tr
   reason: code === optedOutCode ? ('opted_out' as const) : undefined,
 }));
 
-/** Twilio's statuses that are receipts; before them a message is accepted, scheduled, queued, sending. */
+/** Twilio statuses that are receipts. Earlier ones are accepted, scheduled, queued and sending. */
 const receiptStatuses: Readonly<Record<string, ReceiptStatus>> = {
   sent: 'sent',
   delivered: 'delivered',
@@ -38,7 +38,7 @@ const receiptStatuses: Readonly<Record<string, ReceiptStatus>> = {
   failed: 'failed',
 };
 
-/** Twilio's Messages API. It has no idempotency key: a message with an unknown outcome must not be sent again. */
+/** Twilio's Messages API. It has no idempotency key, so a message with an unknown outcome must not be sent again. */
 export const provider: Provider<Settings> = {
   name: 'twilio',
   channels: ['whatsapp', 'sms'],
@@ -58,7 +58,7 @@ export const provider: Provider<Settings> = {
     });
     const credentials = Buffer.from(`${account_sid}:${auth_token}`).toString('base64');
     const result = await poster.post({
-      // The hook's URL belongs to one account and channel: no two accounts share, or wait for, a connection.
+      // The hook's URL is unique per account and channel, so no accounts share or wait for a connection.
       poolKey: hookUrl,
       url: `${twilioUrl}/2010-04-01/Accounts/${account_sid}/Messages.json`,
       headers: {
@@ -71,26 +71,26 @@ export const provider: Provider<Settings> = {
     return toSendResult(result, { name: 'Twilio', accepted, refused, secrets: [auth_token, credentials] });
   },
 
-  // The signature has no timestamp: an old request looks like a new one, and its report is dated now. A repeated one changes nothing,
+  // The signature has no timestamp, so an old request's report gets the current time. A repeated one changes nothing,
   // because its id is known.
   readHook({ method, rawQuery, headers, body, now }, { auth_token }, hookUrl) {
     if (method !== 'POST') throw new ApiError('invalid_request', 'The hook must be called with POST');
     const given = headers['x-twilio-signature'];
     if (typeof given !== 'string' || hasTooManyParameters(body)) throw wrongSignature();
     const form = new URLSearchParams(body.toString('utf8'));
-    // Twilio signs the URL as it requests it: a space of its query may be %20 or +.
+    // Twilio signs the URL as requested, in which a space may be %20 or +.
     if (!isSame(given, signatureOf(hookUrl + rawQuery, form, auth_token))) throw wrongSignature();
     return contentOf(form, now);
   },
 };
 
-/** Returns the parameters of a template: Twilio knows it by its ContentSid, and counts its placeholders from 1. */
+/** Returns a template's parameters. Twilio identifies it by its ContentSid and numbers placeholders from 1. */
 function contentOfTemplate({ name, parameters }: WhatsAppTemplate) {
   const variables = Object.fromEntries(parameters.map((value, index) => [index + 1, value]));
   return { ContentSid: name, ContentVariables: JSON.stringify(variables) };
 }
 
-/** Maximum parameters, far more than Twilio sends. Anybody can call a hook: a larger form is not parsed, so that it costs little. */
+/** Maximum number of parameters, far more than Twilio sends. Hooks need no key, so a larger form is not parsed. */
 const maxParameters = 1_000;
 
 function hasTooManyParameters(body: Buffer): boolean {
@@ -100,7 +100,7 @@ function hasTooManyParameters(body: Buffer): boolean {
   return count > maxParameters;
 }
 
-/** Returns the base64 HMAC-SHA1 of the URL and each parameter's name and value, by name; repeated names have distinct values, sorted. */
+/** Returns Twilio's signature: base64 HMAC-SHA1 of the URL and all names and values, sorted. Repeated values of a name count once. */
 function signatureOf(url: string, form: URLSearchParams, authToken: string): string {
   const valuesOf = new Map<string, Set<string>>();
   for (const [name, value] of form) valuesOf.set(name, (valuesOf.get(name) ?? new Set()).add(value));
@@ -112,7 +112,7 @@ function signatureOf(url: string, form: URLSearchParams, authToken: string): str
     .digest('base64');
 }
 
-/** Returns the content of a request. It sets no response: Twilio would send a text that is not TwiML to the customer. */
+/** Returns the content of a request. It sets no response, because Twilio would send any text that is not TwiML to the customer. */
 function contentOf(form: URLSearchParams, now: Date): HookContent {
   const nothing = { receipts: [], messages: [] };
   const id = providerId.safeParse(form.get('MessageSid') ?? form.get('SmsSid'));
@@ -126,7 +126,7 @@ function contentOf(form: URLSearchParams, now: Date): HookContent {
   return message ? { ...nothing, messages: [message] } : nothing;
 }
 
-/** Returns what somebody wrote; undefined without a sender. Of several files only the first is kept, which WhatsApp sends alone. */
+/** Parses an inbound message; undefined without a sender. Keeps only the first of several files; WhatsApp sends only one. */
 function inboundOf(id: string, form: URLSearchParams, now: Date): Inbound | undefined {
   const value = (name: string, most?: number) => storable(form.get(name) ?? '', most);
   const from = inE164(value('From', 254).replace(/^whatsapp:/, ''));
@@ -148,7 +148,7 @@ function inboundOf(id: string, form: URLSearchParams, now: Date): Inbound | unde
   };
 }
 
-/** Returns the type of a message by what it has, else by what Twilio calls it: it does so on WhatsApp alone. */
+/** Returns a message's type by its content, otherwise by Twilio's MessageType, which exists only on WhatsApp. */
 function typeOf(form: URLSearchParams, fileType: string | undefined): InboundType {
   const named = form.get('MessageType') ?? 'text';
   if (fileType !== undefined) return named === 'sticker' ? named : typeOfFile(fileType);
@@ -159,7 +159,7 @@ function typeOf(form: URLSearchParams, fileType: string | undefined): InboundTyp
   return known.success ? known.data : 'unsupported';
 }
 
-/** Returns all text that somebody wrote. Of a place and a button Body repeats it, or is empty. */
+/** Returns all text that the sender wrote. For a location or button, Body repeats it or is empty. */
 function bodyOf(type: InboundType, value: (name: string) => string): string {
   const body = value('Body');
   if (type === 'location') return [value('Label'), value('Address')].filter((line) => line).join(', ') || body;

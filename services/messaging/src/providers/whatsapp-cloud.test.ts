@@ -30,13 +30,13 @@ describe('sending', () => {
     });
   });
 
-  it('goes to Meta’s id of somebody who shows no number', async () => {
+  it('goes to Meta’s id of a user without a number', async () => {
     expect((await send({ to: 'DE.1349120865530274' })).outcome).toBe('accepted');
     expect(server.taken[0]?.fields).toMatchObject({ recipient: 'DE.1349120865530274' });
     expect(server.taken[0]?.fields).not.toHaveProperty('to');
   });
 
-  it('is rejected with what Meta says, and without the token that it repeats', async () => {
+  it('is rejected with the text of Meta, without the token that it repeats', async () => {
     expect(await send({}, { access_token: 'EAAG-wrong' })).toEqual({
       outcome: 'refused',
       message: 'WhatsApp responded with 401: Malformed access token [secret] (190)',
@@ -45,7 +45,7 @@ describe('sending', () => {
     expect(await send()).toEqual({ outcome: 'rejected', message: 'WhatsApp responded with 400: no (100/33)' });
   });
 
-  it('is unavailable for what passes by itself, whatever its status', async () => {
+  it('is unavailable for temporary errors, whatever their status', async () => {
     for (const code of [4, 80007, 130429, 131056, 131016, 131000]) {
       server.responses.push({ status: 400, body: { error: { message: 'later', code } } });
       expect(await send()).toEqual({ outcome: 'unavailable', message: `WhatsApp responded with 400: later (${code})` });
@@ -58,7 +58,7 @@ describe('sending', () => {
     expect((await send()).outcome).toBe('unavailable');
   });
 
-  it('is unknown where no id comes, or nothing', async () => {
+  it('is unknown without an id or a response', async () => {
     server.responses.push({ status: 200, body: { messages: [] } }, { fault: 'reset' }, { fault: 'hang' });
     for (const _ of server.responses.slice()) expect((await send()).outcome).toBe('unknown');
     expect(server.taken).toHaveLength(3);
@@ -73,7 +73,7 @@ describe('the hook', () => {
   const at = new Date('2025-01-01T00:00:00Z');
   const timestamp = String(at.getTime() / 1000);
 
-  it('reads every receipt, however old, and leaves out what it does not know', () => {
+  it('reads every receipt, however old, and skips unknown entries', () => {
     const statuses = ['sent', 'delivered', 'read', 'failed', 'deleted'].map((status) => ({
       id: `wamid.${status}`,
       status,
@@ -167,12 +167,12 @@ describe('the hook', () => {
       { type: 'reaction', body: '👍', reactionTo: 'wamid.out' },
     ],
     [
-      'a reaction that was taken back',
+      'a removed reaction',
       { type: 'reaction', reaction: { message_id: 'wamid.out' } },
       { type: 'reaction', body: '', reactionTo: 'wamid.out' },
     ],
     [
-      'what WhatsApp does not pass on',
+      'a message that WhatsApp does not forward',
       { type: 'unsupported', errors: [{ code: 131051, title: 'Message type unknown' }] },
       { type: 'unsupported', body: '' },
     ],
@@ -185,7 +185,7 @@ describe('the hook', () => {
 
   it.each<[string, object, object[], object]>([
     [
-      'a number and Meta’s id beside it',
+      'a number with Meta’s id',
       { from_user_id: 'DE.1349120865530274' },
       [{ wa_id: from, user_id: 'DE.1349120865530274', profile: { name: 'Ada' } }],
       { sender: 'DE.1349120865530274', from: `+${from}`, name: 'Ada' },
@@ -233,7 +233,7 @@ describe('the hook', () => {
     expect(readOne({ type: 'text', text: { body: 'Hi' }, ...content }, contacts)).toMatchObject([expected]);
   });
 
-  it('takes a notice of WhatsApp for no message', () => {
+  it('ignores notices of WhatsApp', () => {
     const system = { type: 'system', system: { body: 'Ada changed from A to B', type: 'user_changed_number' } };
     expect(readOne(system)).toEqual([]);
     const two = [{ user_id: 'DE.1' }, { user_id: 'DE.2' }];
@@ -243,7 +243,7 @@ describe('the hook', () => {
     }
   });
 
-  it('takes a thousand entries in one request, as Meta sends at most, and refuses more', () => {
+  it('accepts a thousand entries in one request, the maximum of Meta, and refuses more', () => {
     const statuses = (count: number) =>
       Array.from({ length: count }, (_, index) => ({ id: `wamid.${index}`, status: 'read', timestamp: '1' }));
     const readMany = (count: number) =>
@@ -251,19 +251,19 @@ describe('the hook', () => {
     expect(readMany(1_000).receipts).toHaveLength(1_000);
     const tooMany = expect.objectContaining({ code: 'invalid_request', field: 'body' });
     expect(() => readMany(1_001)).toThrow(tooMany);
-    // Also where none of them fits: each of those takes longer than one that does.
+    // Also if none of them fits, because each of those takes longer to parse.
     for (const name of ['statuses', 'messages', 'contacts']) {
       expect(read({ [name]: Array(1_000).fill({}) })).toEqual(nothing);
       expect(() => read({ [name]: Array(1_001).fill({}) })).toThrow(tooMany);
     }
   });
 
-  it('takes other notifications for nothing', () => {
+  it('ignores other notifications', () => {
     for (const value of [{}, null, 'text', { statuses: {} }, { messages: [{ from: 'nobody', id: '1' }] }])
       expect(read(value)).toEqual(nothing);
   });
 
-  it('refuses another secret, a changed body and no signature', () => {
+  it('refuses another secret, a changed body and a missing signature', () => {
     const value = { statuses: [{ id: 'wamid.1', status: 'sent', timestamp }] };
     const wrong = expect.objectContaining({ code: 'invalid_key' });
     expect(() => read(value, graphRequest(value, 'another'))).toThrow(wrong);
@@ -272,7 +272,7 @@ describe('the hook', () => {
     expect(read(value).receipts).toHaveLength(1);
   });
 
-  it('responds to the challenge of whoever knows the verify token', () => {
+  it('responds to a challenge with the verify token', () => {
     const ask = (query: Record<string, string>) =>
       provider.readHook!(
         { ...hookCall({ headers: {}, body: '' }, now), method: 'GET', query: new URLSearchParams(query) },
@@ -288,7 +288,7 @@ describe('the hook', () => {
   });
 });
 
-it('settings are all asked for, and can stand in a header', () => {
+it('settings are all required, and are valid in a header', () => {
   expect(provider.settings.parse({ ...whatsappSettings, other: 1 })).toEqual(whatsappSettings);
   const faults = provider.settings.safeParse({ phone_number_id: '+1', access_token: 'a\nb' }).error?.issues;
   expect(faults?.map(({ path }) => path[0])).toEqual(['phone_number_id', 'access_token', 'app_secret', 'verify_token']);

@@ -22,10 +22,10 @@ const settings = z.object({
 });
 type Settings = z.output<typeof settings>;
 
-/** Error codes that are temporary whatever their status: rate limits, and Meta's own outages. */
+/** Error codes that are temporary whatever their status: rate limits and Meta's own outages. */
 const temporaryCodes = [4, 80007, 130429, 131056, 131016, 131000];
 
-/** Error codes that concern one recipient, though their status is 403: the business may not write to people of that country. */
+/** Error codes that concern one recipient despite status 403: the business may not message users in that country. */
 const recipientCodes = [130_497];
 
 const accepted = z
@@ -49,29 +49,29 @@ const refused = z
     };
   });
 
-/** Unix seconds, which Meta sends as text. Anything else is left out: what is no text may not even become one. */
+/** Unix seconds, which Meta sends as a string. Other values are dropped, since converting them to a string may throw. */
 const seconds = z.union([z.string(), z.number()]).optional().catch(undefined);
 
 const statusEntry = z.object({
   id: providerId,
   status: z.enum(['sent', 'delivered', 'read', 'failed']),
   timestamp: seconds,
-  // The attempt's id, which the send included: it identifies the receipt even if the response to the send was lost.
+  // The attempt's id, which the request included. It identifies the receipt even if the response to the request was lost.
   biz_opaque_callback_data: providerId.optional().catch(undefined),
 });
 
 const shown = z.string().catch('');
-/** A number, with its plus, or Meta's id of a person in its place. */
+/** A number, normalized with a plus, or Meta's id of a user instead. */
 const address = z
   .string()
   .refine((text) => /^\+?\d{7,15}$/.test(text) || whatsappUserId.test(text))
   .transform((text) => (whatsappUserId.test(text) ? text : text.replace(/^\+?/, '+')))
   .optional()
   .catch(undefined);
-/** Meta's id of a person, who need not show a number. */
+/** Meta's id of a user, who may have no visible number. */
 const userId = z.string().regex(whatsappUserId).optional().catch(undefined);
 
-/** Part of a message that is left out, as a whole, where it has another shape. */
+/** A part of a message, dropped as a whole if it has another shape. */
 const part = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape).optional().catch(undefined);
 const title = part({ title: shown });
 const file = part({ id: providerId, mime_type: shown, filename: shown, caption: shown });
@@ -99,7 +99,7 @@ type MessageEntry = z.output<typeof messageEntry>;
 const contactEntry = z.object({ wa_id: address, user_id: userId, profile: part({ name: shown }) });
 type ContactEntry = z.output<typeof contactEntry>;
 
-/** Maximum entries that Meta puts into one request. */
+/** Maximum number of entries that Meta puts into one request. */
 const maxEntries = 1_000;
 
 /** WhatsApp via Meta's Cloud API. */
@@ -115,7 +115,7 @@ export const provider: Provider<Settings> = {
   async send({ attemptId, to, body, template }, given, { poster, whatsappUrl, hookUrl }) {
     const { phone_number_id, access_token, app_secret, verify_token } = given;
     const result = await poster.post({
-      // The hook's URL belongs to one account and channel: no two accounts share, or wait for, a connection.
+      // The hook's URL is unique per account and channel, so no accounts share or wait for a connection.
       poolKey: hookUrl,
       url: `${whatsappUrl}/v23.0/${phone_number_id}/messages`,
       headers: {
@@ -135,7 +135,7 @@ export const provider: Provider<Settings> = {
     return toSendResult(result, { name: 'WhatsApp', accepted, refused, secrets });
   },
 
-  // Meta retries a request for days with its first signature: the age says nothing about authenticity.
+  // Meta retries a request for days with its first signature, so its age says nothing about authenticity.
   readHook({ method, query, headers, body, now }, { app_secret, verify_token }) {
     if (method === 'GET') return { receipts: [], messages: [], response: challengeOf(query, verify_token) };
     const mac = createHmac('sha256', app_secret).update(body).digest('hex');
@@ -145,7 +145,7 @@ export const provider: Provider<Settings> = {
   },
 };
 
-/** Returns where a message goes to: a number, or Meta's id of somebody who shows none. */
+/** Returns the recipient: a number, or Meta's id of a user without one. */
 function recipientOf(to: string) {
   return to.startsWith('+') ? { to: to.slice(1) } : { recipient: to };
 }
@@ -156,7 +156,7 @@ function contentOfTemplate({ name, language, parameters }: WhatsAppTemplate) {
   return { type: 'template', template: { name, language: { code: language }, components } };
 }
 
-/** Returns the response to Meta's verification request. Throws invalid_key (401) if the verify token is wrong. */
+/** Returns the response to Meta's verification request. Throws `invalid_key` (401) if the verify token is wrong. */
 function challengeOf(query: URLSearchParams, verifyToken: string): string {
   const isAsked = query.get('hub.mode') === 'subscribe' && isSame(query.get('hub.verify_token') ?? '', verifyToken);
   if (!isAsked) throw wrongSignature();
@@ -167,7 +167,7 @@ function challengeOf(query: URLSearchParams, verifyToken: string): string {
 function contentOf(given: Record<string, unknown>, now: Date): HookContent {
   const changes = listIn(given, 'entry').flatMap((entry) => listIn(entry, 'changes'));
   const values = changes.map((change) => (isObject(change) ? change.value : undefined));
-  // Before any is parsed: those that do not fit take longest.
+  // Checks the count before parsing, because entries that do not fit take longest.
   refuseTooMany(values.flatMap((value) => [...listIn(value, 'statuses'), ...listIn(value, 'messages')]));
   refuseTooMany(values.flatMap((value) => listIn(value, 'contacts')));
   const receipts = values.flatMap((value) =>
@@ -187,7 +187,7 @@ function contentOf(given: Record<string, unknown>, now: Date): HookContent {
   return { receipts, messages };
 }
 
-/** Returns a function that finds the contact of a message: by Meta's id, by the number, or the only one where the message has neither. */
+/** Returns a function that finds a message's contact by Meta's id or by number. A message with neither has the only contact. */
 function contactFinder(contacts: readonly ContactEntry[]) {
   const byId = new Map(contacts.map((contact) => [contact.user_id, contact]));
   const byNumber = new Map(contacts.map((contact) => [contact.wa_id, contact]));
@@ -198,7 +198,7 @@ function contactFinder(contacts: readonly ContactEntry[]) {
   };
 }
 
-/** Returns what somebody wrote; undefined for a notice of WhatsApp, which has no sender, or the type system. */
+/** Parses an inbound message. Undefined for a WhatsApp notice, which has no sender or the type system. */
 function inboundOf(message: MessageEntry, contact: ContactEntry | undefined, now: Date): Inbound | undefined {
   const shown = message.from ?? contact?.wa_id;
   const from = shown && inE164(shown);
@@ -224,13 +224,13 @@ function refuseTooMany({ length }: readonly unknown[]): void {
   throw new ApiError('invalid_request', message, { field: 'body' });
 }
 
-/** Returns the type of a message; one that is not known is unsupported. */
+/** Returns a message's type; unknown types are `unsupported`. */
 function typeOf({ type, text }: MessageEntry): InboundType {
   const known = inboundType.safeParse(type === '' && text ? 'text' : type);
   return known.success ? known.data : 'unsupported';
 }
 
-/** Returns all text that somebody wrote; "" for a message without any. */
+/** Returns all text that the sender wrote, or "". */
 function bodyOf(message: MessageEntry, type: InboundType): string {
   const { text, location, order, button, interactive, reaction } = message;
   switch (type) {
@@ -266,7 +266,7 @@ function fileOf(message: MessageEntry, type: InboundType) {
   return isFile ? message[type] : undefined;
 }
 
-/** Returns the time of Unix seconds; `now` if they are invalid. */
+/** Parses Unix seconds; returns `now` if they are invalid. */
 function dateOf(timestamp: z.output<typeof seconds>, now: Date): Date {
   return /^\d{1,10}$/.test(String(timestamp)) ? new Date(Number(timestamp) * 1000) : now;
 }

@@ -6,11 +6,11 @@ import { type ArrivedReceipt, dueReceipts, settleReceipts, takeArrivedReceipts }
 
 const finder = new RowFinder(dueReceipts);
 const room = batchOf(changedAtOnce);
-/** Milliseconds after which a receipt of an unknown message is dropped. */
+/** A receipt of an unknown message is dropped after this time in ms. */
 const keptMs = 24 * 3_600_000;
 const firstWaitMs = 1_000;
 
-/** Applies received receipts, each under the lock of its message. */
+/** Applies arrived receipts, each under the lock of its message. */
 export const applyReceipts: Job<MessagingResources> = {
   name: 'apply-receipts',
   queue: { queue: 'receipts', rows: dueReceipts },

@@ -13,13 +13,13 @@ import { addressOfSender } from '../messages/sender-address.ts';
 import { claimInbound, endInbound, type InboundRow, inboundMessages } from './inbound.sql.ts';
 import { optOutOf } from './opt-out-words.ts';
 
-/** Sender of an inbound message, null if it has no address; and what it changed of its consent by a word. */
+/** Contact of an inbound message's sender, null if the sender has no address, and the consent that a keyword changed. */
 type Sender = { contact: Contact | null; choice?: { opt_out: true } | { opt_in: true } | undefined };
 type Contact = z.output<(typeof findOrCreateContact)['reply']>['contact'];
 
 /**
- * Announces inbound messages: customer data finds the contact, or creates one for a new sender, and records an opt-out; then the event is emitted. A process announces an
- * account's messages one after the other, in order of arrival; those that had to wait for customer data come when their next try is due.
+ * Announces inbound messages. The customer data service finds or creates the contact and records an opt-out, then the event is emitted. A process
+ * announces an account's messages one at a time, in order of arrival. A message that failed follows when its retry is due.
  */
 export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow, Sender> {
   const { bus, log, accounts } = foundation;
@@ -37,12 +37,12 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
       if (accounts.known(account_id) === undefined) await accounts.learn([account_id]);
       const country = accounts.known(account_id)?.country ?? '';
       const address = addressOfSender(from, country);
-      // On WhatsApp somebody who shows no number is known by the provider's own id; by SMS it is a service that takes no reply.
+      // On WhatsApp, a sender without a number has a provider's id. On SMS, such a sender is a service that accepts no replies.
       if (!address && channel !== 'whatsapp') {
         log.info({ inbound: id }, 'inbound message has a sender without an address');
         return { contact: null };
       }
-      // A number may have become another contact's since: only an id that is none tells who its sender was.
+      // A phone number may meanwhile belong to another contact. Only an id that is not an address identifies an earlier sender.
       const before = known !== null && addressOfSender(sender, country) === undefined ? { known } : {};
       const asked = { ...address, ...before, name: sender_name, new_id: row.new_contact_id };
       const { contact } = await bus.ask(findOrCreateContact, account_id, asked);
@@ -52,12 +52,12 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
   };
 }
 
-/** Has customer data record what a message says about marketing. A message that is tried again asks with the same time: it is recorded once. */
+/** Has the customer data service record a change of marketing consent. A retry sends the same time, so the change is recorded once. */
 async function recordChoice({ bus }: Foundation, row: InboundRow, contact: string): Promise<Sender['choice']> {
   const state = optOutOf(row);
   if (state === null) return undefined;
   const { account_id, channel } = row;
-  // A provider's clock may be ahead: its time must not depend on when it is asked with.
+  // A provider's clock may be ahead. The time must be the same in every retry.
   const at = (row.at > row.arrived_at ? row.arrived_at : row.at).toISOString();
   const { changed } = await bus.ask(recordOptOut, account_id, { contact, channel, state, source: 'keyword', at });
   if (state === 'withdrawn') return { opt_out: true };
@@ -84,7 +84,7 @@ async function emitReceived(foundation: Foundation, ended: readonly Ended<Inboun
   });
 }
 
-/** Returns the sender's address as contacts have it, or the provider's own id of somebody who shows none. */
+/** Returns the sender's address in the form of contacts, or the provider's own id if the sender has none. */
 function fromOf({ address }: InboundRow, { country }: AccountContext): string {
   const known = addressOfSender(address, country);
   if (known === undefined) return address;

@@ -10,12 +10,12 @@ export const inboundMessages: DueTable = {
   error: 'last_error',
 };
 
-/** Inbound message to announce. */
+/** An inbound message to announce. */
 export interface InboundRow extends DueRow {
   id: string;
   channel: Channel;
   sender: string;
-  /** Where replies go to; "" of one that a version before stored: then it is `sender`. */
+  /** Address for replies. Rows of earlier versions store ""; the query then returns `sender`. */
   address: string;
   sender_name: string;
   type: InboundType;
@@ -23,9 +23,9 @@ export interface InboundRow extends DueRow {
   media: InboundMedia | null;
   /** The message that a reaction belongs to; null if unknown. */
   reaction_to: string | null;
-  /** The contact of whom the sender was before. */
+  /** The sender's contact from earlier messages; null if unknown. */
   known: string | null;
-  /** The id of a contact that is made of the sender: the first one has the same by each of its messages. */
+  /** Id for a contact created for the sender. All messages of a new sender share it. */
   new_contact_id: string;
   at: Date;
   arrived_at: Date;
@@ -43,15 +43,15 @@ export async function claimInbound(sql: Sql, { due, leasedUntil }: Claim): Promi
       s.contact_id as known, case when s.contact_id is null then coalesce(s.new_contact_id, m.id) else m.id end as new_contact_id, m.at, m.arrived_at, m.tries as attempts, null as trace, coalesce(
         (select a.message_id from attempts a
          where a.account_id = m.account_id and a.channel = m.channel and a.provider_id = m.reaction_to order by a.message_id desc limit 1),
-        -- The sandbox and a provider of the account's own may name it by our id.
+        -- The sandbox and http providers may send the platform's message id.
         (select o.id from messages o where o.account_id = m.account_id
            and o.id = case when m.reaction_to ~ ${uuidForm} then m.reaction_to::uuid end)) as reaction_to
     from claimed m left join senders s on s.account_id = m.account_id and s.channel = m.channel and s.sender = m.sender order by m.id`;
 }
 
 /**
- * Sets the contacts of inbound messages, null if there can be none, and returns the ids of those that no other process had announced. Notes who wrote when,
- * which a process of the release before does not.
+ * Stores the contacts of announced messages (null if none is possible), and returns the ids no other process had
+ * announced. Updates who wrote when, because a process of the previous release does not.
  */
 export async function endInbound(
   tx: Sql,

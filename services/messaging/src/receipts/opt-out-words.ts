@@ -18,12 +18,12 @@ const stopWords = new Set([
 ]);
 const startWords = new Set(['start', 'unstop', 'ja']);
 
-/** Punctuation of all scripts, and the characters of ASCII that people take for it. */
+/** Punctuation of all scripts, and ASCII symbols that people use as punctuation. */
 const punctuation = /[\p{P}$+<=>^`|~]/gu;
 
 /**
- * Returns what a text or a pressed button says about marketing: consent is withdrawn or granted by one of the words alone, whatever its case and
- * punctuation; null by any other message.
+ * Returns the consent that a text or button withdraws or grants. The text must be one of the words alone, in any case
+ * and with any punctuation. Returns null otherwise.
  */
 export function optOutOf({ type, body }: { type: InboundType; body: string }): 'withdrawn' | 'granted' | null {
   if (type !== 'text' && type !== 'button') return null;

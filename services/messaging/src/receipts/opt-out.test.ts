@@ -35,7 +35,7 @@ const phone = '+4930901820';
 const receivedBy = ({ account }: Shop, of = platform) =>
   of.events(account.id).filter(({ type }) => type === 'message.received');
 
-/** Writes as the contact, and returns what the event says of its choice. */
+/** Writes as the contact, and returns the choice in the event. */
 async function write(body: string, channel: 'sms' | 'whatsapp' | 'email' = 'sms', from = phone) {
   platform.clock.advance(1_000);
   const at = platform.clock.now().toISOString();
@@ -72,7 +72,7 @@ const advertise = async (contact: string, channel: 'sms' | 'whatsapp' | 'email')
   ).id;
 
 describe('a contact who writes STOP', () => {
-  it('gets no more marketing on that channel, still gets it on others, and again after START', async () => {
+  it('gets no more marketing on that channel until START, but still on others', async () => {
     const contact = await contactWith({ name: 'Ada', phone });
     await grant(contact, 'sms');
     await grant(contact, 'whatsapp');
@@ -88,7 +88,7 @@ describe('a contact who writes STOP', () => {
     expect(await consentsOf(contact)).toHaveLength(4);
   });
 
-  it('on WhatsApp or by email is withdrawn there', async () => {
+  it('on WhatsApp or by email withdraws consent there', async () => {
     const contact = await contactWith({ name: 'Ada', phone, email: 'ada@example.com' });
     expect(await write('Arrêt', 'whatsapp')).toEqual({ opt_out: true });
     expect(await write('unsubscribe', 'email', 'ada@example.com')).toEqual({ opt_out: true });
@@ -98,14 +98,14 @@ describe('a contact who writes STOP', () => {
     ]);
   });
 
-  it('without being known yet becomes a contact, which has opted out', async () => {
+  it('as a new sender becomes a contact that has opted out', async () => {
     expect(await write('STOPALL')).toEqual({ opt_out: true });
     const { data } = await shop.account.client.cdp.contacts.list({});
     expect(await consentsOf(data[0]!.id)).toEqual(['sms marketing withdrawn keyword']);
   });
 });
 
-it('START grants nothing that the API withdrew, and is a message like any other', async () => {
+it('START does not grant what the API withdrew, and is an ordinary message', async () => {
   const contact = await contactWith({ name: 'Ada', phone });
   expect(await write('START')).toEqual({});
   await grant(contact, 'sms', 'withdrawn');
@@ -113,7 +113,7 @@ it('START grants nothing that the API withdrew, and is a message like any other'
   expect(await consentsOf(contact)).toEqual(['sms marketing withdrawn form']);
 });
 
-it('a recipient who opted out at Twilio fails there with opted_out, and has the consent withdrawn', async () => {
+it('a message to a recipient who opted out at Twilio fails with opted_out, and their consent is withdrawn', async () => {
   const contact = await contactWith({ name: 'Ada', phone });
   await grant(contact, 'sms');
   await shop.account.client.messages.channels.put({
@@ -131,13 +131,13 @@ it('a recipient who opted out at Twilio fails there with opted_out, and has the 
   await waitFor('the withdrawal', async () => (await consentsOf(contact)).length === 2);
   expect(await consentsOf(contact)).toEqual(['sms marketing withdrawn keyword', 'sms marketing granted form']);
   await message(shop.account, await advertise(contact, 'sms'), withStatus('refused'));
-  // A message to a number is nobody's: there is no consent to withdraw.
+  // A message to a number has no contact: there is no consent to withdraw.
   const toNumber = { to: '+4930901821', channels: [{ channel: 'sms' as const, body: 'Hello' }] };
   const { id } = await shop.account.client.messages.send({ body: toNumber });
   expect((await message(shop.account, id, withStatus('failed'))).error?.code).toBe('opted_out');
 });
 
-it('a message waits where customer data does not answer, asks for the same each time, and is told of once', async () => {
+it('an inbound message waits for customer data, retries the same request, and is announced once', async () => {
   const alone = await startPlatform({ services: ['messaging'] });
   const bus = await busOf(alone, 'cdp');
   try {
@@ -150,7 +150,7 @@ it('a message waits where customer data does not answer, asks for the same each 
       return { changed: true };
     });
     const mine = await openShop(alone, { sms: provider });
-    // Its clock is ahead of ours.
+    // The provider's clock is ahead.
     const at = new Date(alone.clock.now().getTime() + 120_000).toISOString();
     await mine.hook('sms', { type: 'inbound', id: 'i-1', from: phone, body: 'start', at });
     const { data } = await alone.event(mine.account.id, 'message.received');

@@ -3,7 +3,7 @@ import type { Fragment, JsonValue, KeyedRows, Sql } from '@customer-platform/ser
 import type { MessageRef } from '../messages/attempts.sql.ts';
 import type { Inbound, Receipt } from '../providers/provider.ts';
 
-/** Receipt with its attempt; without one while no attempt has its provider's id. */
+/** A receipt with its attempt; null while no attempt has its provider's id. */
 export interface ArrivedReceipt extends Receipt {
   account_id: string;
   id: number;
@@ -12,7 +12,7 @@ export interface ArrivedReceipt extends Receipt {
   arrived_at: Date;
 }
 
-/** Inserts receipts to apply, in one order for all calls, which then wait for each other without a deadlock; skips those already stored. Returns how many it inserted. */
+/** Inserts receipts to apply, skips those already stored, and returns how many it inserted. The fixed order prevents deadlocks. */
 export async function insertReceipts(
   tx: Sql,
   receipts: readonly (Receipt & { account_id: string; channel: Channel })[],
@@ -29,7 +29,7 @@ export async function insertReceipts(
   return inserted.count;
 }
 
-/** Inserts inbound messages, in one order for all calls, and returns their ids; skips those whose provider's id is known already. */
+/** Inserts inbound messages and returns their ids; skips known provider ids. The fixed order prevents deadlocks. */
 export async function insertInbound(
   tx: Sql,
   { account_id, channel }: { account_id: string; channel: Channel },
@@ -67,25 +67,22 @@ export async function hasWaitingReceipts(sql: Sql, accountId: string, count: num
   return rows.length === 1;
 }
 
-/** Returns whether that many inbound messages of an account wait to be announced. */
+/** Returns whether at least `count` inbound messages of an account wait to be announced. */
 export async function hasWaitingInbound(sql: Sql, accountId: string, count: number): Promise<boolean> {
   const rows = await sql`
     select 1 from inbound_messages where account_id = ${accountId} and due_at is not null offset ${count - 1} limit 1`;
   return rows.length === 1;
 }
 
-/**
- * Returns whether that many receipts wait, at the end of a transaction that inserted some: until it ends, those of other calls are either visible or wait for it. Call
- * it last: the account's other calls wait meanwhile.
- */
+/** Like `hasWaitingReceipts`, but blocks the account's other calls until the transaction ends, so that no insert goes uncounted. Call it last. */
 export async function lockWaitingReceipts(tx: Sql, accountId: string, count: number): Promise<boolean> {
-  // Two statements: the second sees what was committed while the first waited.
+  // Two statements, so that the second sees what was committed while the first waited.
   const locked = tx`select pg_advisory_xact_lock(hashtextextended(${`receipts ${accountId}`}, 0))`.execute();
   const [has] = await Promise.all([hasWaitingReceipts(tx, accountId, count), locked]);
   return has;
 }
 
-/** Form of our own ids, which a provider may send back in place of its own. */
+/** Form of the platform's own ids, which a provider may send back in place of its own. */
 export const uuidForm = '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$';
 
 /** Arrived receipts by the time at which they are to be applied. */
@@ -96,13 +93,13 @@ export const dueReceipts: KeyedRows = {
 };
 
 /**
- * Returns the receipts that `due` selects and locks, in order of arrival; no other transaction gets them until this one ends. A receipt
- * names the provider's id of its message, or the attempt's id, which is known even if the provider's response was lost.
+ * Returns the receipts that `due` selects and locks, in order of arrival. No other transaction gets them until this one ends. A receipt names its
+ * message by the provider's id, or by the attempt's id, which is known even if the provider's response was lost.
  */
 export async function takeArrivedReceipts(tx: Sql, due: Fragment): Promise<ArrivedReceipt[]> {
   return await tx<ArrivedReceipt[]>`
     with selected as materialized (${due}), due as (
-      -- One by one through the primary key: a join would read the whole table. They are locked already.
+      -- A lateral lookup uses the primary key; a join would read the whole table. The rows are already locked.
       select r.* from selected cross join lateral (
         select * from arrived_receipts where account_id = selected.account_id and id = selected.id for update) as r
     )
@@ -121,7 +118,7 @@ export async function takeArrivedReceipts(tx: Sql, due: Fragment): Promise<Arriv
     order by due.id`;
 }
 
-/** Deletes applied receipts, and postpones the others until `due_at`. */
+/** Deletes applied receipts, and postpones the others until `dueAt`. */
 export async function settleReceipts(
   tx: Sql,
   applied: readonly ArrivedReceipt[],
@@ -139,7 +136,7 @@ export async function settleReceipts(
     where r.account_id = later.account_id and r.id = later.id`;
 }
 
-/** Makes receipts due that arrived before their attempt's provider's id was known. */
+/** Makes receipts due that arrived before the provider's id of their attempt was known. */
 export async function wakeReceipts(
   tx: Sql,
   named: readonly (MessageRef & { channel: Channel; providerId: string })[],

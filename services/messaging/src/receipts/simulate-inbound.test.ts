@@ -28,7 +28,7 @@ async function write(body: object) {
 }
 
 describe('a simulated message', () => {
-  it('arrives in the sandbox as if a provider had sent it, and makes a contact there', async () => {
+  it('arrives in the sandbox as if a provider had sent it, and creates a contact there', async () => {
     const { message, contact } = await write({ ...whatsapp, name: 'Ada', text: 'Do you deliver?' });
     expect(message).toMatchObject({ channel: 'whatsapp', from: '+4930901820', type: 'text', body: 'Do you deliver?' });
     expect(message).toMatchObject({ media: null, reaction_to: null });
@@ -38,7 +38,7 @@ describe('a simulated message', () => {
     expect(received(account.id)).toEqual([]);
   });
 
-  it('has the type and the file that it is given', async () => {
+  it('has the given type and file', async () => {
     const media = { mime_type: 'image/jpeg', provider_id: 'file-7' };
     const image = { ...whatsapp, type: 'image', text: 'How much is this one?', media };
     expect((await write(image)).message).toMatchObject({
@@ -52,7 +52,7 @@ describe('a simulated message', () => {
       expect((await write({ ...whatsapp, type, text: 'x' })).message).toMatchObject({ type, body: 'x', media: null });
   });
 
-  it('that is a reaction names our message', async () => {
+  it('that is a reaction names the message of the platform', async () => {
     const channels = [{ channel: 'whatsapp' as const, body: 'Ready' }];
     const { id } = await account.testClient.messages.send({ body: { to: whatsapp.from, channels } });
     const { message } = await write({ ...whatsapp, type: 'reaction', text: '👍', reaction_to: id });
@@ -69,18 +69,18 @@ describe('a simulated message', () => {
     expect((await write({ channel, from, text: 'Hi' })).message.from).toBe(named);
   });
 
-  it('from somebody who shows no number is answered', async () => {
+  it('from a sender without a number can be answered', async () => {
     const { contact } = await write({ channel: 'whatsapp', from: 'DE.1349120865530201', text: 'Hi' });
     expect(contact.phone).toBe('');
     const channels = [{ channel: 'whatsapp' as const, body: 'Hello' }];
     const sent = await account.testClient.messages.send({ body: { contact: contact.id, channels } });
-    await waitFor('it to be delivered', async () => {
+    await waitFor('the reply to be delivered', async () => {
       const { status, to } = await account.testClient.messages.get({ params: { message_id: sent.id } });
       return status === 'delivered' && to === 'DE.1349120865530201';
     });
   });
 
-  it('is dated by the clock of the sandbox', async () => {
+  it('is dated by the sandbox clock', async () => {
     const { now } = await account.testClient.sandbox.clock.get();
     const advance_to = new Date(Date.parse(now) + 30 * 86_400_000).toISOString();
     await account.testClient.sandbox.clock.advance({ body: { advance_to } });
@@ -89,7 +89,7 @@ describe('a simulated message', () => {
     expect(Date.parse(message.at)).toBeGreaterThanOrEqual(Date.parse(advance_to));
   });
 
-  it('is one, however often it is repeated with its Idempotency-Key', async () => {
+  it('is stored once, however often it is repeated with its Idempotency-Key', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const body = { ...whatsapp, text: 'Once' };
     const send = () => account.request('POST', '/v1/sandbox/inbound', { body, key: account.testKey, headers });
@@ -102,7 +102,7 @@ describe('a simulated message', () => {
 });
 
 describe('a simulated message is refused', () => {
-  it('with a live key as if there were no such path, and leaves nothing', async () => {
+  it('with a live key as not found, and stores nothing', async () => {
     const response = await post({ ...whatsapp, text: 'Hi' }, account.key);
     expect([response.status, response.body.error.code]).toEqual([404, 'not_found']);
     const rows = await platform.database('messaging')`select from inbound_messages where account_id = ${account.id}`;

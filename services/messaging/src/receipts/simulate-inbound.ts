@@ -36,8 +36,8 @@ export const simulateInbound = implement(contract.simulateInbound, {
 });
 
 /**
- * Returns the sender as a provider of the channel names them: an email address, a number in E.164, or on WhatsApp any other id of
- * somebody who shows no number. Throws invalid_request, field from.
+ * Returns the sender in the form that a provider of the channel uses. That is an email address, a number in E.164, or
+ * on WhatsApp any other id with a letter. Throws `invalid_request`, field `from`.
  */
 function senderOf(
   { channel, from }: { channel: contract.Channel; from: string },

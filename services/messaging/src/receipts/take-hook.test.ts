@@ -35,8 +35,8 @@ const inbound = (id: string, from = to) => ({ type: 'inbound', id, from, name: '
 const received = () => platform.events(shop.account.id).filter(({ type }) => type === 'message.received');
 const contacts = async () => (await shop.account.client.cdp.contacts.list({})).data;
 
-describe('what a customer writes', () => {
-  it('makes a contact of somebody new and is told of once, however often it comes', async () => {
+describe('an inbound message', () => {
+  it('creates a contact for a new sender and is announced once, however often it arrives', async () => {
     for (let round = 0; round < 3; round++) expect((await shop.hook('sms', inbound('i-1'))).status).toBe(200);
     const { data } = await platform.event(shop.account.id, 'message.received');
     const [contact] = await contacts();
@@ -59,19 +59,19 @@ describe('what a customer writes', () => {
     expect(await contacts()).toHaveLength(1);
   });
 
-  it('is the contact who has the number', async () => {
+  it('belongs to the contact with the number', async () => {
     const known = await shop.account.client.cdp.contacts.create({ body: { name: 'Grace', phone: to } });
     await shop.hook('sms', inbound('i-1'));
     const { data } = await platform.event(shop.account.id, 'message.received');
     expect(data.contact).toEqual({ id: known.id, name: 'Grace', phone: to });
   });
 
-  it('from a sender without an address creates no contact and stops no other', async () => {
+  it('from a sender without an address creates no contact and does not delay others', async () => {
     for (const [index, sender] of ['INFO', '12345', '+0123456789', 'a@b', 'nobody@'].entries())
       await shop.hook('sms', inbound(`i-${index}`, sender));
     await shop.hook('sms', inbound('i-9', '030 901-820'));
     await platform.event(shop.account.id, 'message.received');
-    await waitFor('both to be done with', async () => {
+    await waitFor('both to be announced', async () => {
       const rows = await sql`select from inbound_messages where account_id = ${shop.account.id} and due_at is not null`;
       return rows.length === 0;
     });
@@ -82,7 +82,7 @@ describe('what a customer writes', () => {
 describe('a receipt', () => {
   const kept = () => sql`select due_at from arrived_receipts where account_id = ${shop.account.id}`;
 
-  it('that comes before the provider has responded is applied when it has', async () => {
+  it('that arrives before the response of the provider is applied after it', async () => {
     const held = Promise.withResolvers<undefined>();
     provider.respond = async (request, response) => {
       await held.promise;
@@ -98,7 +98,7 @@ describe('a receipt', () => {
     expect(await sql`select from arrived_receipts where account_id = ${shop.account.id}`).toHaveLength(0);
   });
 
-  it('that is being applied is waited for by its message’s result, which holds nothing of the message meanwhile', async () => {
+  it('that is being applied delays the result of its message, which holds no lock of the message meanwhile', async () => {
     const held = Promise.withResolvers<undefined>();
     provider.respond = async (_request, response) => {
       await held.promise;
@@ -121,7 +121,7 @@ describe('a receipt', () => {
     await message(shop.account, id, withStatus('delivered'));
   });
 
-  it('of a message that nobody knows is kept for a day, then dropped', async () => {
+  it('of an unknown message is kept for a day, then dropped', async () => {
     await shop.hook('sms', { type: 'receipt', id: 'nobody', status: 'read', at: now() });
     await waitFor('it to be looked at', async () => (await kept())[0]!.due_at > platform.clock.now());
     platform.clock.advance(25 * 3_600_000);
@@ -129,7 +129,7 @@ describe('a receipt', () => {
   });
 });
 
-it('inbound messages are taken while fewer than 5,000 of the account wait to be announced, then refused until some have been', async () => {
+it('inbound messages are accepted while fewer than 5,000 of the account wait to be announced', async () => {
   const { id } = shop.account;
   const later = new Date(platform.clock.now().getTime() + 3_600_000);
   await sql`
@@ -141,7 +141,7 @@ it('inbound messages are taken while fewer than 5,000 of the account wait to be 
   await sql`delete from inbound_messages where account_id = ${id} and provider_id like 'waits %'`;
 });
 
-it('calls of a customer that wait for each other leave connections to its neighbours', async () => {
+it('hook calls of one account that wait for each other leave connections to other accounts', async () => {
   const neighbour = await platform.account();
   const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
   const locked = Promise.withResolvers<undefined>();
@@ -167,7 +167,7 @@ it('calls of a customer that wait for each other leave connections to its neighb
   await sql`delete from arrived_receipts where account_id = ${shop.account.id}`;
 });
 
-it('calls at once with the same messages in opposite orders do not block each other for good', async () => {
+it('concurrent calls with the same messages in opposite orders do not deadlock', async () => {
   const ids = Array.from({ length: 300 }, (_none, n) => `both-${n}`);
   const insert = (given: string[]) =>
     inTransaction(sql, (tx) =>
@@ -196,7 +196,7 @@ it('calls at once with the same messages in opposite orders do not block each ot
   expect(stored!.count).toBe(3_000);
 });
 
-it('what very many customers of one account write does not go before what a customer of another writes', async () => {
+it('inbound messages from many senders of one account do not delay those of another', async () => {
   const other = await openShop(platform, { sms: provider });
   const change = (verb: string) =>
     platform.admin('POST', `/admin/queues/messaging/inbound/${verb}`, { reason: 'a test' });
@@ -213,14 +213,14 @@ it('what very many customers of one account write does not go before what a cust
     60_000,
   );
   await waitFor('the others', () => received().length === 200, 60_000);
-  // When it was emitted, and not when this test heard of it.
+  // By the time it was emitted, not received by this test.
   const before = received().filter(({ timestamp }) => Date.parse(timestamp) < Date.parse(its.timestamp));
   expect(before.length).toBeLessThan(100);
 }, 150_000);
 
-it('the receipts of very many accounts that wait go before those of another by one batch at most', async () => {
+it('waiting receipts of many accounts delay those of another by at most one batch', async () => {
   const other = await platform.account();
-  const future = new Date(platform.clock.now().getTime() + 30 * 86_400_000); // not due yet for the job that applies them
+  const future = new Date(platform.clock.now().getTime() + 30 * 86_400_000); // not yet due for the job that applies them
   const many = [shop.account.id, (await platform.account()).id];
   await sql`
     insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
@@ -240,14 +240,14 @@ it('the receipts of very many accounts that wait go before those of another by o
   expect(new Set(await take(new RowFinder(dueReceipts), [many[0]!, other.id]))).toEqual(new Set([many[1]]));
 });
 
-describe('a call of a hook', () => {
+describe('a hook call', () => {
   /** Inserts receipts of unknown messages that are not looked at again in this test. */
   const insertUnknown = ({ account }: Shop, count: number) => sql`
     insert into arrived_receipts (account_id, channel, provider_id, status, at, arrived_at, due_at)
     select ${account.id}, 'sms', 'unknown-' || n, 'read', now(), now(), now() + interval '1 year' -- the platform's clock is ahead
     from generate_series(1, ${count}::int) as n`;
 
-  it('with a wrong signature is 401 and leaves nothing', async () => {
+  it('with a wrong signature returns 401 and stores nothing', async () => {
     const response = await shop.hook('sms', inbound('i-1'), newSigningSecret());
     expect([response.status, response.body.error.code]).toEqual([401, 'invalid_key']);
     const unsigned = await rawRequest(platform.gatewayUrl, 'POST', shop.hooks.sms!, { body: inbound('i-1') });
@@ -255,14 +255,14 @@ describe('a call of a hook', () => {
     expect(await sql`select from inbound_messages where account_id = ${shop.account.id}`).toHaveLength(0);
   });
 
-  it('at an address that was not given out, or of a channel that was taken down, is 404', async () => {
+  it('at an unknown URL or of a deleted channel returns 404', async () => {
     const post = (path: string) => rawRequest(platform.gatewayUrl, 'POST', path, { body: {} });
     expect((await post('/hooks/messages/nobody')).status).toBe(404);
     await shop.account.client.messages.channels.delete({ params: { channel: 'sms' } });
     expect((await post(shop.hooks.sms!)).status).toBe(404);
   });
 
-  it('asks with HEAD whether there is a hook, whatever its provider, and changes nothing', async () => {
+  it('with HEAD returns whether the hook exists for any provider, and changes nothing', async () => {
     const { client } = shop.account;
     const ask = async (path: string) => (await rawRequest(platform.gatewayUrl, 'HEAD', path)).status;
     expect(await ask(shop.hooks.sms!)).toBe(200);
@@ -280,7 +280,7 @@ describe('a call of a hook', () => {
     expect(rows).toHaveLength(0);
   });
 
-  it('with a receipt is put off while thousands of the account wait, and no other account is', async () => {
+  it('with a receipt is refused while thousands of the account wait, but not for other accounts', async () => {
     await insertUnknown(shop, 5_000);
     const receipt = { type: 'receipt', id: 'p-1', status: 'delivered', at: now() };
     const response = await shop.hook('sms', receipt);
@@ -290,7 +290,7 @@ describe('a call of a hook', () => {
     expect((await other.hook('sms', receipt)).status).toBe(200);
   });
 
-  it('with a receipt is put off while thousands wait, even where several come at the same moment', async () => {
+  it('with a receipt is refused while thousands wait, even if several are concurrent', async () => {
     await insertUnknown(shop, 4_999);
     const calls: Promise<{ status: number }>[] = [];
     await inTransaction(sql, async (tx) => {
@@ -307,7 +307,7 @@ describe('a call of a hook', () => {
     expect(statuses.sort()).toEqual([200, 503, 503, 503]);
   });
 
-  it('with values that no text can be made of is as one with any other wrong values', async () => {
+  it('with values that cannot become strings is handled like one with other wrong values', async () => {
     const params = { channel: 'whatsapp' as const };
     const given = { provider: 'whatsapp_cloud', settings: whatsappSettings };
     const { hook_url } = await shop.account.client.messages.channels.put({ params, body: given });
@@ -329,7 +329,7 @@ describe('a call of a hook', () => {
     }
   });
 
-  it('that holds neither a receipt nor a message is 400 and names what is wrong', async () => {
+  it('with neither a receipt nor a message returns 400 and names the field', async () => {
     const response = await shop.hook('sms', { type: 'other' });
     expect([response.status, response.body.error.field]).toEqual([400, 'type']);
   });

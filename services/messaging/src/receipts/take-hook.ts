@@ -26,18 +26,18 @@ import {
 } from './receipts.sql.ts';
 
 const refused = meter.createCounter('messages.hooks_refused', {
-  description: 'Calls of hooks with a wrong signature.',
+  description: 'Hook calls with a wrong signature.',
 });
 
-/** Form of the tokens of put-channel.ts; any other text need not be looked up, and PostgreSQL may be unable to store it. */
+/** Form of the tokens created by put-channel.ts. Other strings are not looked up; PostgreSQL may be unable to store them. */
 const tokenForm = /^[A-Za-z0-9_-]{32}$/;
 
 /**
- * Maximum waiting receipts of an account: those of unknown messages are retried for a day, and delay the receipts of other accounts.
- * A provider retries refused requests.
+ * Maximum number of waiting receipts per account: those of unknown messages are retried for a day and delay other
+ * accounts. Providers retry refused requests.
  */
 const maxWaitingReceipts = 5_000;
-/** The same of inbound messages, which are announced one after the other: calls of hooks have no rate of their account. */
+/** The same for inbound messages, which are announced one at a time. Hook calls are not limited by the account's rate. */
 const maxWaitingInbound = 5_000;
 
 const path = '/hooks/messages/{token}';
@@ -45,7 +45,7 @@ const maxBodyBytes = 1_048_576;
 
 type HookContext = WorkContext<MessagingResources> & { connections: Connections };
 
-/** Serves the providers' hooks: GET, HEAD and POST, bodies up to 1 MiB of any type. Spans do not name the path itself: it has the token. */
+/** Serves the providers' hooks: GET, HEAD and POST with bodies of any type up to 1 MiB. Spans omit the path, which contains the token. */
 export function addHook(app: Express, context: HookContext): void {
   const serve = (request: Request, response: Response) =>
     inServerSpan(request, { route: path }, async () => {
@@ -64,8 +64,8 @@ export function addHook(app: Express, context: HookContext): void {
 }
 
 /**
- * Handles a provider's request: stores its content and returns the text of the response; the content is processed later. HEAD tells whether
- * the hook exists, by one look-up. Throws ApiError.
+ * Handles a provider's request: stores its content for later processing and returns the response text. HEAD only looks
+ * up whether the hook exists. Throws ApiError.
  */
 async function takeHook(request: Request, response: Response, context: HookContext): Promise<string> {
   const { sql, resources, clocks, connections } = context;
@@ -99,7 +99,7 @@ async function takeHook(request: Request, response: Response, context: HookConte
         now,
       );
       await insertInbound(tx, { account_id, channel }, messages.map(inTime), now);
-      // Calls at the same moment all found room: of those only the first to commit has it.
+      // Concurrent calls may all have found room; only the first to commit gets it.
       if (inserted > 0 && (await lockWaitingReceipts(tx, account_id, maxWaitingReceipts + inserted)))
         throw tooManyWaiting('receipts');
     };

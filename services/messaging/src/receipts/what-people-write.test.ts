@@ -49,13 +49,13 @@ const phone = '4930901820';
 const userId = 'DE.1349120865530274';
 const timestamp = () => String(Math.floor(platform.clock.now().getTime() / 1_000));
 
-/** Has Meta call the hook of the account with one change of these contents; returns the status. */
+/** Has Meta call the account's hook with one change of this value; returns the status. */
 async function call(value: object): Promise<number> {
   return (await rawRequest(platform.gatewayUrl, 'POST', new URL(hook).pathname, asRaw(graphRequest(value)))).status;
 }
 const asRaw = ({ headers, body }: { headers: Record<string, string>; body: string }) => ({ headers, rawBody: body });
 
-/** Somebody writes on WhatsApp, by Meta; returns the event once it is emitted. */
+/** Sends a WhatsApp message via Meta; returns the event once it is emitted. */
 async function write(content: object, { contacts = [], from }: { contacts?: object[]; from?: string } = {}) {
   const id = `wamid.${randomUUID()}`;
   const before = received().length;
@@ -72,18 +72,18 @@ const takenBy = (recipient: object) => graph.taken.filter(({ fields }) => isPart
 const isPart = (fields: Record<string, unknown>, part: object) =>
   Object.entries(part).every(([name, value]) => fields[name] === value);
 
-describe('what somebody writes on WhatsApp', () => {
+describe('an inbound message on WhatsApp', () => {
   const image = { id: '1003383421387256', mime_type: 'image/jpeg' };
   const media = { mime_type: 'image/jpeg', file_name: null, provider_id: image.id };
 
-  it('beside a picture is in the event with its type', async () => {
+  it('with a picture has its caption and type in the event', async () => {
     const body = 'How much is this one?';
     const data = await write({ type: 'image', image: { ...image, caption: body } }, { from: phone });
     const sent = { channel: 'whatsapp', from: `+${phone}`, type: 'image', body, media, reaction_to: null };
     expect(data.message).toMatchObject(sent);
   });
 
-  it('as a reaction names our message that it belongs to', async () => {
+  it('as a reaction names the message that it belongs to', async () => {
     await write(text('Hi'), { from: phone });
     const { id } = await account.client.messages.send({ body: { to: `+${phone}`, channels: whatsapp() } });
     const { attempts } = await message(account, id, withStatus('sent'));
@@ -94,7 +94,7 @@ describe('what somebody writes on WhatsApp', () => {
     expect(other.message).toMatchObject({ type: 'reaction', body: '👍', reaction_to: null });
   });
 
-  it('is told apart from notices of WhatsApp, which are no messages and make no contacts', async () => {
+  it('is distinguished from notices of WhatsApp, which create no messages or contacts', async () => {
     const system = { type: 'system', system: { body: 'Ada changed from A to B' }, from: phone };
     const notices = [system, { type: 'unsupported' }].map((notice, n) => {
       return { id: `wamid.notice-${n}`, timestamp: timestamp(), ...notice };
@@ -109,8 +109,8 @@ describe('what somebody writes on WhatsApp', () => {
   });
 });
 
-describe('somebody who shows no number', () => {
-  it('becomes a contact without a phone and is known again', async () => {
+describe('a sender without a number', () => {
+  it('becomes a contact without a phone and is recognized again', async () => {
     const first = await write(text('Do you deliver?'), hidden);
     expect(first).toMatchObject({ message: { from: userId, body: 'Do you deliver?' }, contact: { phone: '' } });
     const second = await write(text('Hello?'), hidden);
@@ -118,7 +118,7 @@ describe('somebody who shows no number', () => {
     expect(await contacts()).toMatchObject([{ id: first.contact.id, name: 'Ada', phone: null, email: null }]);
   });
 
-  it('is answered by a message to the contact, and by a reply', async () => {
+  it('can be answered by a message to the contact, and by a reply', async () => {
     const { contact, message: written } = await write(text('Do you deliver?'), hidden);
     const sent = await account.client.messages.send({ body: { contact: contact.id, channels: whatsapp('Yes') } });
     expect(await message(account, sent.id, withStatus('sent'))).toMatchObject({ to: userId, contact });
@@ -143,7 +143,7 @@ describe('somebody who shows no number', () => {
     });
   });
 
-  it('is the survivor once the contact was merged, and goes on to be written to', async () => {
+  it('becomes the survivor once the contact is merged, and can still be written to', async () => {
     const { contact } = await write(text('Hi'), hidden);
     const kept = await account.client.cdp.contacts.create({ body: { name: 'Ada Example', email: 'ada@example.com' } });
     await mergeContacts(account.client, { keep: kept.id, merged: contact.id });
@@ -152,7 +152,7 @@ describe('somebody who shows no number', () => {
     expect(await message(account, sent.id, withStatus('sent'))).toMatchObject({ to: userId });
   });
 
-  it('is the contact with the number that was shown before, and stays it when the number is hidden', async () => {
+  it('is the contact with the number shown before, and remains so when the number is hidden', async () => {
     const known = await account.client.cdp.contacts.create({ body: { name: 'Ada', phone: `+${phone}` } });
     const shown = { contacts: [{ wa_id: phone, user_id: userId, profile: { name: 'Ada' } }], from: phone };
     expect((await write(text('Hi'), shown)).contact.id).toBe(known.id);
@@ -160,7 +160,7 @@ describe('somebody who shows no number', () => {
     expect(await contacts()).toHaveLength(1);
   });
 
-  it('is somebody new after the contact was deleted', async () => {
+  it('becomes a new contact after the old one was deleted', async () => {
     const { contact } = await write(text('Hi'), hidden);
     await account.client.cdp.contacts.delete({ params: { contact_id: contact.id } });
     const next = await write(text('Hi'), hidden);
@@ -190,7 +190,7 @@ describe('a number with a national digit', () => {
     }
   });
 
-  it('of a contact that was changed since is that of whoever has it now', async () => {
+  it('belongs to the contact that has it now', async () => {
     const { contact } = await write(text('Hola'), { from: '5215512345699' });
     await account.client.cdp.contacts.update({ params: { contact_id: contact.id }, body: { phone: '+525512345600' } });
     const other = await account.client.cdp.contacts.create({ body: { name: 'Lupe', phone: '+525512345699' } });
@@ -198,9 +198,9 @@ describe('a number with a national digit', () => {
   });
 });
 
-describe('what somebody writes by Twilio', () => {
+describe('an inbound message via Twilio', () => {
   it.each(['?store=Berlin%20Mitte', '?store=Berlin+Mitte&a=%2F'])(
-    'is taken at a hook with the query %s, whose signature is verified as it was requested',
+    'is accepted at a hook with the query %s, whose signature is verified as requested',
     async (query) => {
       const given = { provider: 'twilio', settings: twilioSettings };
       const { hook_url } = await account.client.messages.channels.put({ params: { channel: 'whatsapp' }, body: given });
@@ -229,8 +229,8 @@ describe('what somebody writes by Twilio', () => {
   );
 });
 
-describe('what somebody writes by a provider of the account’s own', () => {
-  it('has its type, its file and what it reacts to, and is answered by the provider’s own id', async () => {
+describe('an inbound message via an http provider', () => {
+  it('has its type, file and reaction target, and is answered by the provider’s own id', async () => {
     const provider = await startHttpProvider();
     const shop = await openShop(platform, { whatsapp: provider });
     const at = platform.clock.now().toISOString();
@@ -263,7 +263,7 @@ describe('what somebody writes by a provider of the account’s own', () => {
   });
 });
 
-it('somebody without a number who writes twice before customer data responds becomes one contact', async () => {
+it('a sender without a number who writes twice before customer data responds becomes one contact', async () => {
   const messages = ['Hi', 'How much is it?'].map((body) => ({
     id: `wamid.${randomUUID()}`,
     timestamp: timestamp(),

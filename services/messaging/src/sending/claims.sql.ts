@@ -14,7 +14,7 @@ import {
 import type { MessageRef } from '../messages/attempts.sql.ts';
 import type { Try } from '../messages/message-state.ts';
 
-/** Attempts of messages, as a queue: an attempt is due when its call of the provider may begin. */
+/** The queue of attempts. An attempt is due when its provider may be called. */
 export const dueAttempts: DueTable = {
   name: 'attempts',
   key: { account_id: 'uuid', message_id: 'uuid', number: 'smallint' },
@@ -25,15 +25,15 @@ export const dueAttempts: DueTable = {
   failed: (sql) => sql`tries > 0`,
 };
 
-/** A call of a provider that has begun: it is written so before the provider is called; but where it is held. */
+/** A claimed provider call. It is stored as running before the call begins, unless it is held. */
 export interface DueAttempt extends DueRow, MessageRef {
   number: number;
   running_since: Date;
-  /** The channel is failing: it waits for that to end, and nothing has begun. */
+  /** The channel is failing: the attempt waits for its recovery, and no call begins. */
   is_held: boolean;
-  /** The channel is failing, and it has waited for as long as it may. */
+  /** The channel is failing, and the attempt was held for the maximum time. */
   is_hold_over: boolean;
-  /** What the message is about has begun. */
+  /** What the message announces has already begun. */
   is_too_late: boolean;
   channel_failing_since: Date | null;
   channel_updated_at: Date;
@@ -42,37 +42,37 @@ export interface DueAttempt extends DueRow, MessageRef {
   step: MessageStep;
   purpose: string;
   contact_id: string | null;
-  /** Address that it goes to, as far as this service knows; "" where customer data has to be asked, and for a contact that was deleted. */
+  /** The recipient's address if this service knows it. "" if customer data must be asked or the contact was deleted. */
   address: string;
   is_simulated: boolean;
-  /** When the recipient wrote last on WhatsApp, where that is its channel. */
+  /** When the recipient last wrote on WhatsApp; null on other channels. */
   wrote_at: Date | null;
-  /** Null where the channel is not set up. */
+  /** Null if the channel is not set up. */
   provider: string | null;
   settings: Buffer | null;
   token: string | null;
 }
 
-/** Selects something of those who wrote last on the channel of the step of `m` of whom a condition holds. */
+/** Selects `shown` of the sender who last wrote on the step's channel of message `m`, among those matching `condition`. */
 const newestSender = (sql: Sql, condition: Fragment, shown: Fragment) => sql`
   select ${shown} from senders s where s.account_id = m.account_id and s.channel = m.step ->> 'channel' and ${condition}
   order by s.wrote_at desc limit 1`;
 
-/** Whether a sender is the contact of the message, or one that was merged into it. */
+/** Matches senders that are the message's contact or one merged into it. */
 const isOfContact = (sql: Sql) => sql`s.contact_id = any(array(
   select coalesce(survivor.id, c.id) union all
   select merged.id from contacts merged where merged.account_id = m.account_id and merged.merged_into = coalesce(survivor.id, c.id)))`;
 
 /**
- * Begins the attempts that `due` selects, but for those whose message is being changed. On a channel that is failing they are held for `holdMs`
- * in all: one that is held and due all the same tries it.
+ * Begins the attempts that `due` selects, except those whose message is locked. On a failing channel they are held for
+ * `holdMs` in total. A held attempt that is due probes the channel.
  */
 export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: number): Promise<DueAttempt[]> {
   return await sql<DueAttempt[]>`
     with due as (${due}), picked as (
       select due.*, a.id as attempt_id, a.channel, a.held_until, coalesce(a.held_since, ${now}) + ${holdMs} * interval '1 ms' as hold_ends, m.contact_id, m.given_to, m.purpose, m.steps -> (due.number - 1) as step, m.is_simulated, m.trace,
         coalesce(m.useful_until <= ${now}, false) as is_too_late
-      -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
+      -- A lateral lookup always uses the primary key, even if statistics still describe an empty table.
       from due cross join lateral (
         select * from messages where account_id = due.account_id and id = due.message_id for update skip locked) as m
       join attempts a on a.account_id = due.account_id and a.message_id = due.message_id and a.number = due.number
@@ -88,7 +88,7 @@ export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: 
           (${newestSender(sql, sql`s.address = coalesce(m.given_to, survivor.phone, c.phone)`, sql`s.wrote_at`)})) end as wrote_at
       from picked m ${joinContact(sql, 'm')}
       left join channels ch on ch.account_id = m.account_id and ch.channel = m.step ->> 'channel' and not m.is_simulated
-      -- Locked, and read again where it changes meanwhile: once a channel is ready again nothing more is held.
+      -- The lock rereads a changed channel: once it is ready, no attempt is held.
       left join lateral (
         select failing_since from channels where ch.failing_since is not null and account_id = ch.account_id and channel = ch.channel
           and failing_since is not null for share) as failing on true
@@ -101,7 +101,7 @@ export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: 
         select from attempts a where a.account_id = d.account_id and a.message_id = d.message_id and a.status not in ('queued', 'skipped'))
     ), begun as (
       update attempts a set due_at = null, running_since = ${now}, tries = a.tries + 1, status = 'sending',
-        -- The time for retries begins with the first try that counts: those that were postponed do not.
+        -- The time for retries begins with the first counted call; postponed ones are not counted.
         started_at = case when a.tries = 0 then ${now} else coalesce(a.started_at, ${now}) end, address = d.to_address,
         provider = case when d.is_simulated then 'simulated' else coalesce(d.provider, '') end
       from addressed d where not d.is_held and a.account_id = d.account_id and a.message_id = d.message_id and a.number = d.number
@@ -116,14 +116,14 @@ export async function beginAttempts(sql: Database, { due, now }: Claim, holdMs: 
     from addressed d left join begun b using (account_id, message_id, number)`;
 }
 
-/** Tries under way. */
+/** Provider calls in progress. */
 export const runningTries = {
   name: dueAttempts.name,
   due: 'running_since',
   where: (sql: Sql) => sql`running_since is not null`,
 };
 
-/** Tries that began before `before` and of which nothing was heard: their process died, or cannot write any more. */
+/** Returns calls that began before `before` without a stored result: their process died or cannot write. */
 export async function selectLostTries(
   tx: Sql,
   scope: Scope,
@@ -135,7 +135,7 @@ export async function selectLostTries(
     order by running_since limit ${limit}`;
 }
 
-/** Attempts by the end of their time for a receipt. */
+/** Attempts by the end of their wait for a receipt. */
 export const dueFallbacks: KeyedRows = {
   name: dueAttempts.name,
   key: dueAttempts.key,
@@ -145,7 +145,7 @@ export const dueFallbacks: KeyedRows = {
 
 export type DueFallback = MessageRef & { number: number };
 
-/** At most `limit` accounts that have tries waiting, due or not, by id: found one from the other by the index. */
+/** Returns at most `limit` accounts with waiting attempts, due or not, by id. Skips from account to account in the index. */
 export async function selectAccountsWithTries(tx: Sql, limit: number): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
     with recursive accounts as (
@@ -159,7 +159,7 @@ export async function selectAccountsWithTries(tx: Sql, limit: number): Promise<s
   return rows.map(({ account_id }) => account_id);
 }
 
-/** At most `limit` messages of these accounts that have a try waiting, due or not. */
+/** Returns at most `limit` messages of these accounts with a waiting attempt, due or not. */
 export async function selectWaitingTries(tx: Sql, accountIds: readonly string[], limit: number): Promise<MessageRef[]> {
   return await tx<MessageRef[]>`
     select account_id, message_id from attempts where account_id = any(${[...accountIds]}::uuid[]) and due_at is not null limit ${limit}`;

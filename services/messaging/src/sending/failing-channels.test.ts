@@ -26,7 +26,7 @@ afterEach(() => Promise.all([sms.stop(), email.stop()]));
 const minuteMs = 60_000;
 const params = { channel: 'sms' as const };
 
-/** Has the provider refuse the credentials; returns what has it take messages again. */
+/** Makes the provider refuse the credentials; returns a function that makes it accept messages again. */
 function refuse(provider: HttpProvider): () => void {
   const take = provider.respond;
   provider.respond = (_request, response) =>
@@ -40,7 +40,7 @@ const send = (to: string, fallback: object[] = []) =>
   shop.account.client.messages.send({
     body: { to, channels: [{ channel: 'sms', body: 'Hello' }, ...(fallback as [])] },
   });
-/** Sends many, fifty at a time. */
+/** Sends many messages, fifty at a time. */
 async function sendMany(numbers: readonly string[]) {
   const sent: { id: string }[] = [];
   for (let begin = 0; begin < numbers.length; begin += 50)
@@ -53,7 +53,7 @@ const channel = async () =>
 const failing = () => waitFor('the channel to fail', async () => (await channel()).status === 'failing');
 const states = (type: string) => platform.events(shop.account.id).filter((event) => event.type === type);
 
-it('a channel whose credentials are refused is failing, says why and tells of it once; what is due there waits', async () => {
+it('a channel with refused credentials is failing, with a reason and one event; its due messages wait', async () => {
   refuse(sms);
   const sent = await Promise.all(Array.from({ length: 20 }, (_none, n) => send(`+49309018${n + 10}`)));
   await failing();
@@ -76,14 +76,14 @@ it('a channel whose credentials are refused is failing, says why and tells of it
   expect(JSON.stringify(data)).not.toContain('hook');
 });
 
-it('one message a minute tries it, and a success sends all that waited, each once', async () => {
+it('one message a minute probes it, and a success sends all waiting messages once each', async () => {
   const recover = refuse(sms);
   const sent = await Promise.all(Array.from({ length: 30 }, (_none, n) => send(`+49309018${n + 10}`)));
   await failing();
   for (const { id } of sent) await message(shop.account, id, withStatus('queued'));
   const tried = sms.received.length;
   platform.clock.advance(minuteMs);
-  await waitFor('one more try', () => sms.received.length === tried + 1);
+  await waitFor('one more call', () => sms.received.length === tried + 1);
   for (const { id } of sent) await message(shop.account, id, withStatus('queued'));
   expect(sms.received).toHaveLength(tried + 1);
   recover();
@@ -96,7 +96,7 @@ it('one message a minute tries it, and a success sends all that waited, each onc
   expect(states('channel.recovered')).toHaveLength(1);
 });
 
-it('setting it up again sends all that waited at once, each once', async () => {
+it('setting it up again sends all waiting messages at once, each once', async () => {
   const recover = refuse(sms);
   const sent = await sendMany(Array.from({ length: 600 }, (_none, n) => `+4930901${1000 + n}`));
   await failing();
@@ -113,7 +113,7 @@ it('setting it up again sends all that waited at once, each once', async () => {
   expect(states('channel.recovered')).toHaveLength(1);
 });
 
-it('after an hour a message goes on to its next channel, or fails with channel_failing', async () => {
+it('after an hour a message continues on its next channel, or fails with channel_failing', async () => {
   refuse(sms);
   const alone = await send('+4930901810');
   const ada = await shop.account.client.cdp.contacts.create({
@@ -144,13 +144,13 @@ it('after an hour a message goes on to its next channel, or fails with channel_f
   });
 });
 
-it('it is an hour in all, however often the channel recovers meanwhile', async () => {
+it('the hour is a total, however often the channel recovers meanwhile', async () => {
   refuse(sms);
   const { id } = await send('+4930901810');
   await failing();
   await message(shop.account, id, withStatus('queued'));
   platform.clock.advance(50 * minuteMs);
-  await waitFor('another try', () => sms.received.length === 2);
+  await waitFor('another call', () => sms.received.length === 2);
   await message(shop.account, id, withStatus('queued'));
   const body = { provider: 'http', settings: { url: `${sms.url}/sms`, secret: sms.secret } };
   expect(await shop.account.client.messages.channels.put({ params, body })).toMatchObject({ status: 'ready' });
@@ -160,7 +160,7 @@ it('it is an hour in all, however often the channel recovers meanwhile', async (
   expect(await message(shop.account, id, withStatus('failed'))).toMatchObject({ error: { code: 'channel_failing' } });
 });
 
-it('taking the channel down lets what waited go on, and a waiting message can be cancelled', async () => {
+it('deleting the channel lets waiting messages continue, and a waiting message can be canceled', async () => {
   refuse(sms);
   const [gone, cancelled] = [await send('+4930901810'), await send('+4930901811')];
   await failing();
@@ -172,7 +172,7 @@ it('taking the channel down lets what waited go on, and a waiting message can be
   expect((await message(shop.account, cancelled.id, withStatus('cancelled'))).attempts).toEqual([]);
 });
 
-it("very many that wait delay neither the account's other channels nor other accounts", async () => {
+it("many waiting messages delay neither the account's other channels nor other accounts", async () => {
   refuse(sms);
   await send('+4930901810');
   await failing();

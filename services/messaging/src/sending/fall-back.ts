@@ -4,15 +4,15 @@ import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeResult, takeSuspension, takeTimer } from '../messages/message-state.ts';
 import { type DueFallback, dueFallbacks, runningTries, selectLostTries } from './claims.sql.ts';
 
-/** A try is over after 15 s; whoever has written nothing half a minute later is not there any more. */
+/** A call ends within 15 s. A process that stored no result 30 s later is gone. */
 const lostAfterMs = 45_000;
-/** Result of a try whose process died: it is unknown whether the provider was called. */
+/** Result of a call whose process died: whether the provider was called is unknown. */
 const lost = { outcome: 'unknown', message: 'The provider did not respond' } as const;
 
 const finder = new RowFinder(dueFallbacks);
 const room = batchOf(changedAtOnce);
 
-/** Goes on with the next channel where nobody was reached in time. */
+/** Continues with the next channel if no receipt arrived in time. */
 export const fallBack: Job<MessagingResources> = {
   name: 'fall-back',
   queue: { queue: 'fallbacks', rows: dueFallbacks },
@@ -35,7 +35,7 @@ export const fallBack: Job<MessagingResources> = {
   },
 };
 
-/** Ends tries whose process died before it wrote what they came to: they are not made again. */
+/** Ends calls whose process died before it stored a result. They are not repeated. */
 export const endLostTries: Job<MessagingResources> = {
   name: 'end-lost-tries',
   due: { ...runningTries, afterMs: lostAfterMs },

@@ -20,10 +20,10 @@ export interface SendContext {
   unsubscribeLinks: UnsubscribeLinks;
 }
 
-/** Wait for the next try while somebody who has to be asked is unavailable. */
+/** Wait before the next call while a dependency is unavailable. */
 const askAgainMs = 5_000;
 
-/** Makes one try: looks up who may be written to and where, then calls the provider. Never rejects. */
+/** Makes one call of the provider, after looking up consent and the address. Never rejects. */
 export async function sendAttempt(due: DueAttempt, context: SendContext): Promise<CallResult> {
   const { message_id, attempt_id, channel, number, attempts } = due;
   const attributes = {
@@ -36,7 +36,7 @@ export async function sendAttempt(due: DueAttempt, context: SendContext): Promis
     const result = await call(due, context).catch((error: unknown): CallResult => {
       context.log.error(
         { err: error, message: message_id, attempt: attempt_id },
-        'a provider failed in an unforeseen way',
+        'a provider call failed unexpectedly',
       );
       return { outcome: 'unknown', message: 'The provider responded unexpectedly' };
     });
@@ -67,7 +67,7 @@ async function call(due: DueAttempt, context: SendContext): Promise<CallResult> 
   };
   if (provider.isOutsideWindow?.(message, due.wrote_at, due.running_since))
     return { outcome: 'skipped', reason: 'outside_window', address: to };
-  // Asked last: between the claim and the call the account may have been suspended.
+  // Checked last, because the account may have been suspended between the claim and the call.
   const isSuspended = await unlessUnavailable(context.suspensions.isSuspended(due.account_id));
   if (isSuspended === undefined) return { outcome: 'postponed', waitMs: askAgainMs };
   if (isSuspended) return { outcome: 'suspended' };
@@ -80,21 +80,21 @@ async function call(due: DueAttempt, context: SendContext): Promise<CallResult> 
   return { ...result, address: to };
 }
 
-/** Returns the link by which the contact unsubscribes from marketing emails; undefined for any other message. */
+/** Returns the unsubscribe link for a marketing email to a contact; undefined for any other message. */
 function unsubscribeUrlOf(due: DueAttempt, { unsubscribeLinks }: SendContext): string | undefined {
   const { account_id: accountId, contact_id: contactId, channel, purpose } = due;
   if (purpose !== 'marketing' || channel !== 'email' || contactId === null) return undefined;
   return unsubscribeLinks.urlOf({ accountId, contactId, channel });
 }
 
-/** The settings of the attempt's channel, decrypted. */
+/** Returns the decrypted settings of the attempt's channel. */
 function settingsOf({ account_id, channel, settings }: DueAttempt, keys: SecretKeys): Record<string, unknown> {
   return JSON.parse(decryptSecret(keys, settings!, account_id, channel)) as Record<string, unknown>;
 }
 
 /**
- * Returns the address that the message goes to. Consent is asked of its owner at this moment, and so is an email's address; a phone is in
- * the copy.
+ * Returns the address that the message goes to. Consent and email addresses are always requested from customer data; a
+ * phone number comes from the copy.
  */
 async function reachOf(due: DueAttempt, { bus }: SendContext): Promise<{ to: string } | CallResult> {
   const { account_id, contact_id, channel, purpose, address } = due;
@@ -107,12 +107,12 @@ async function reachOf(due: DueAttempt, { bus }: SendContext): Promise<{ to: str
   );
   if (reach === undefined) return { outcome: 'postponed', waitMs: askAgainMs };
   if (isMarketing && reach.consent !== 'granted') return { outcome: 'skipped', reason: 'no_consent' };
-  // Customer data knows no address of somebody who shows none; the senders of this service do.
+  // Customer data has no address for a contact without one, but this service's senders do.
   const to = reach.address ?? (channel === 'email' ? '' : address);
   return to === '' ? { outcome: 'skipped', reason: 'no_address' } : { to };
 }
 
-/** Returns the reply; undefined where whoever has it is unavailable. */
+/** Returns the reply; undefined if the other service is unavailable. */
 async function unlessUnavailable<Reply>(asked: Promise<Reply>): Promise<Reply | undefined> {
   try {
     return await asked;

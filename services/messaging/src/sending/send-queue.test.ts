@@ -28,7 +28,7 @@ const send = ({ account }: Shop, to: string, more: object = {}) => {
   return account.client.messages.send({ body: { to, channels: [{ channel, body: 'Hello' }], ...more } });
 };
 
-it('what waits of one account does not go before all that waits of another: lanes take turns', async () => {
+it('waiting messages of one account do not delay those of another: lanes take turns', async () => {
   const shops = [await openShop(platform, { sms }), await openShop(platform, { sms })];
   const [first, second] = shops.sort((one, other) => (one.account.id < other.account.id ? -1 : 1)) as [Shop, Shop];
   const send_at = inAnHour();
@@ -40,7 +40,7 @@ it('what waits of one account does not go before all that waits of another: lane
   expect(order.indexOf('+4930901901')).toBeLessThan(10);
 });
 
-it('a channel that is set up again while its calls hang gets no more calls', async () => {
+it('a channel that is set up again while its calls hang gets no higher limit', async () => {
   const shop = await openShop(platform, { sms, email });
   const held: (() => void)[] = [];
   sms.respond = (_, response) => void held.push(() => response.writeHead(200).end('{"id":"p"}'));
@@ -60,15 +60,15 @@ it('a channel that is set up again while its calls hang gets no more calls', asy
   await waitFor('the others', () => sms.received.length === 4);
 });
 
-it('a message whose first try was postponed for however long has its retries', async () => {
+it('a message keeps its retries however long its first call was postponed', async () => {
   const shop = await openShop(platform, { sms });
   const { id } = await send(shop, '+4930901821', { send_at: inAnHour() });
-  // As after tries from an hour ago on that were put off, since customer data did not respond.
+  // As after postponed calls since an hour ago, because customer data did not respond.
   await platform.database('messaging')`
     update attempts set status = 'sending', started_at = ${new Date(platform.clock.now().getTime() - 3_600_000)} where message_id = ${id}`;
   sms.respond = (_, response) => void response.writeHead(503).end();
   platform.clock.advance(3_600_000);
-  await waitFor('the first try', () => sms.received.length === 1);
+  await waitFor('the first call', () => sms.received.length === 1);
   sms.respond = (_, response) => void response.writeHead(200).end('{"id":"p"}');
   await waitFor('its retry', async () => {
     platform.clock.advance(2_000);

@@ -7,12 +7,12 @@ import type { SentResult } from './write-results.ts';
 import { writeResults } from './write-results.ts';
 
 const tries = meter.createCounter('messages.tries', {
-  description: 'Tries of messages by channel and what came of them.',
+  description: 'Provider calls by channel and outcome.',
 });
 
 /**
- * Sends what is due. Lanes are the channels of accounts: a provider that hangs holds up its own account's channel alone, whose limit falls
- * to two calls, and whoever sets the channel up again gets no more.
+ * Sends due attempts. Each channel of an account is a lane, so a hanging provider delays only that channel. Its limit
+ * falls to two calls, and setting the channel up again does not raise it.
  */
 export function messageSending(
   foundation: Foundation<MessagingConfig>,
@@ -30,7 +30,7 @@ export function messageSending(
       lowestPerLane: 2,
       keepsSlowApart: true,
     },
-    // A provider that was called may have sent the message: tries of a process that died end as unknown.
+    // A called provider may have sent the message, so calls of a dead process end as unknown.
     retries: null,
     running: runningTries.where,
     everyMs: 100,

@@ -47,37 +47,37 @@ const send = async (more: object = {}) =>
 const setStatus = async (status: 'suspended' | 'active') => {
   const { status: responded } = await platform.admin('PATCH', `/admin/accounts/${shop.account.id}`, { status });
   expect(responded).toBe(200);
-  // Processes that know the account forget it when they hear of the change.
+  // Processes that know the account drop it when they receive the change.
   await platform.event(
     shop.account.id,
     'account.updated',
     ({ account }) => account.suspended === (status === 'suspended'),
   );
 };
-/** Waits for the event of a message's failure; the message as it tells of it. */
+/** Waits for the event of a message's failure; returns the message in it. */
 const failure = async (id: string) =>
   (await platform.event(shop.account.id, 'message.failed', (data) => data.message.id === id)).data.message;
 const suspended = { status: 'failed', error: { code: 'account_suspended', message: 'The account is suspended' } };
 
-/** Messages that providers got, by id, of those named: a port may be that of a receiver which older messages still go to. */
+/** Returns the ids of the named messages that providers received. Ports are reused, so older messages may arrive too. */
 const gotOf = (...ids: string[]) =>
   [...whatsapp.received, ...sms.received]
     .map(({ body }) => (JSON.parse(body) as Sent).message)
     .filter((id) => ids.includes(id));
 
-/** Makes the account active again; only what is sent from then on goes out, and what failed stays so. */
+/** Reactivates the account. Only messages sent from then on go out; failed ones stay failed. */
 async function expectNothingComesBack(failed: string): Promise<void> {
   const before = gotOf(failed);
   await setStatus('active');
   platform.clock.advance(3_600_000);
-  const next = await waitFor('the key to be good', () => send());
+  const next = await waitFor('the key to be valid', () => send());
   await message(shop.account, next, withStatus('sent'));
   expect(await message(shop.account, failed, () => true)).toMatchObject(suspended);
   expect(gotOf(failed, next)).toEqual([...before, next]);
 }
 
 describe('of a suspended account', () => {
-  it('a scheduled message that falls due has failed, and does not come back', async () => {
+  it('a scheduled message fails when due, and is not sent later', async () => {
     const send_at = new Date(platform.clock.now().getTime() + 3_600_000).toISOString();
     const id = await send({ send_at });
     await setStatus('suspended');
@@ -86,7 +86,7 @@ describe('of a suspended account', () => {
     await expectNothingComesBack(id);
   });
 
-  it('the next channel is not tried when the fallback falls due: the message has failed', async () => {
+  it('the message fails when its fallback is due, without using the next channel', async () => {
     const id = await send();
     await message(shop.account, id, withStatus('sent'));
     await setStatus('suspended');
@@ -95,10 +95,10 @@ describe('of a suspended account', () => {
     await expectNothingComesBack(id);
   });
 
-  it('a try that waits to be made again has failed', async () => {
+  it('a message that waits for a retry fails', async () => {
     whatsapp.respond = (_, response) => void response.writeHead(503, { 'retry-after': '13' }).end('{}');
     const id = await send();
-    await waitFor('the first try', () => whatsapp.received.length > 0);
+    await waitFor('the first call', () => whatsapp.received.length > 0);
     await setStatus('suspended');
     const attempts = [{ status: 'failed', reason: 'account_suspended' }];
     expect(await failure(id)).toMatchObject({ ...suspended, attempts });
@@ -106,7 +106,7 @@ describe('of a suspended account', () => {
     await expectNothingComesBack(id);
   });
 
-  it('what waits for its turn has failed while a call still runs, and that call ends as it ends', async () => {
+  it('waiting messages fail while a call is in progress, and that call ends normally', async () => {
     const held: (() => void)[] = [];
     whatsapp.respond = (_, response) => void held.push(() => response.writeHead(200).end('{"id":"p"}'));
     const running = await send();
@@ -120,7 +120,7 @@ describe('of a suspended account', () => {
     expect([whatsapp.received.length, sms.received.length]).toEqual([1, 0]);
   });
 
-  it('what another module hands over has failed', async () => {
+  it('a message from another service fails', async () => {
     const { id: contact } = await shop.account.client.cdp.contacts.create({ body: { name: 'Carla', phone: to } });
     await setStatus('suspended');
     const given = { contact, channel: 'sms' as const, body: 'Sold out', reference: 'order-1', key: randomUUID() };
@@ -142,7 +142,7 @@ describe('of a suspended account', () => {
   });
 });
 
-it('a try that was claimed when its account was suspended does not reach the provider, nor one while nobody can say', async () => {
+it('a message claimed before its account was suspended is not sent, nor one while the standing is unknown', async () => {
   const ids = { account_id: randomUUID(), message_id: randomUUID(), attempt_id: randomUUID(), contact_id: null };
   const simulated = { is_simulated: true, provider: null, settings: null, token: null };
   const claim = { ...ids, ...simulated, channel: 'sms', step: steps[1], purpose: 'service', address: to };

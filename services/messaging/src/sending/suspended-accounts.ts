@@ -4,10 +4,10 @@ import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeSuspension } from '../messages/message-state.ts';
 import { selectAccountsWithTries, selectWaitingTries } from './claims.sql.ts';
 
-/** Tries of further accounts are found when they are claimed. */
+/** Messages of further accounts are ended when they are claimed. */
 const maxAccounts = 2_000;
 
-/** Ends what waits to be sent for suspended accounts: a lane that is full or hangs would keep it waiting for longer. */
+/** Fails messages that wait to be sent for suspended accounts. Without it, a full or hanging lane would delay that. */
 export const endSuspendedMessages: Job<MessagingResources> = {
   name: 'end-suspended-messages',
   watched: [{ name: 'attempts', due: null, where: (sql) => sql`due_at is not null` }],
@@ -26,7 +26,7 @@ export const endSuspendedMessages: Job<MessagingResources> = {
   },
 };
 
-/** Says whether accounts are suspended. Many tries of one account ask the gateway once. */
+/** Checks whether accounts are suspended. Concurrent calls for one account share a request to the gateway. */
 export class Suspensions {
   readonly #accounts: AccountDirectory;
   readonly #ask: (accountId: string) => Promise<void>;
@@ -36,7 +36,7 @@ export class Suspensions {
     this.#ask = onceAtATime((accountId) => accounts.learn([accountId]));
   }
 
-  /** Returns whether nothing of the account may be sent now. Throws service_unavailable if the gateway does not reply. */
+  /** Returns whether the account is suspended now. Throws `service_unavailable` if the gateway does not reply. */
   async isSuspended(accountId: string): Promise<boolean> {
     while (this.#accounts.known(accountId) === undefined) await this.#ask(accountId);
     return this.#accounts.known(accountId)?.suspended ?? false;

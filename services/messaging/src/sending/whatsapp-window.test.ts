@@ -87,7 +87,7 @@ async function send(channels: readonly Partial<MessageStep>[], recipient: object
 }
 
 describe.each(['whatsapp_cloud', 'twilio'] as const)('by %s', (name) => {
-  it('a text goes to nobody who did not write, and at once to the next channel; a template goes to everybody', async () => {
+  it('a text to a recipient who never wrote uses the next channel at once; a template is sent', async () => {
     const { taken } = await providers[name]();
     await putSms();
     const skipped = await send([text, { channel: 'sms', body: 'By SMS' }]);
@@ -107,7 +107,7 @@ describe.each(['whatsapp_cloud', 'twilio'] as const)('by %s', (name) => {
     expect(taken).toHaveLength(1);
   });
 
-  it('a text goes to whoever wrote within 24 hours, and to their contact', async () => {
+  it('a text goes to a sender of the last 24 hours, and to their contact', async () => {
     const { hook_url, write } = await providers[name]();
     const { body: rawBody, headers } = write(to);
     const written = await rawRequest(platform.gatewayUrl, 'POST', new URL(hook_url).pathname, { rawBody, headers });
@@ -125,7 +125,7 @@ describe.each(['whatsapp_cloud', 'twilio'] as const)('by %s', (name) => {
   });
 });
 
-it('a provider of the account itself is not judged, and gets the template', async () => {
+it('an http provider has no window, and receives the template', async () => {
   await put('whatsapp', 'http', { url: sms.url, secret: sms.secret });
   expect(await send([text])).toMatchObject({ status: 'sent' });
   await send([{ channel: 'whatsapp', template }]);
@@ -155,16 +155,16 @@ it.each([
   ['a language that is none', { channel: 'whatsapp', template: { ...template, language: 'de-DE' } }],
   ['too many parameters', { channel: 'whatsapp', template: { ...template, parameters: Array(21).fill('x') } }],
   ['an empty parameter', { channel: 'whatsapp', template: { ...template, parameters: [''] } }],
-  ['too long a parameter', { channel: 'whatsapp', template: { ...template, parameters: ['x'.repeat(1_025)] } }],
+  ['a parameter that is too long', { channel: 'whatsapp', template: { ...template, parameters: ['x'.repeat(1_025)] } }],
 ])('a channel with %s is 400', async (_, step) => {
   const response = await account.request('POST', '/v1/messages', { body: { to, channels: [step] } });
   expect([response.status, response.body.error.field]).toEqual([400, 'channels']);
 });
 
-describe('what the platform sends on its own', () => {
+describe('automatic messages', () => {
   const whatsapp = { name: 'visit', language: 'en', parameters: ['{{contact_name}}', '{{date}}', '{{meeting_link}}'] };
 
-  /** Account whose confirmations and reminders go by WhatsApp, and then by SMS. */
+  /** An account whose confirmations and reminders go by WhatsApp, then by SMS. */
   async function open() {
     const desk = await openDesk(platform);
     account = desk.account;
@@ -178,7 +178,7 @@ describe('what the platform sends on its own', () => {
   }
   const startsAt = () => new Date(Math.ceil(platform.clock.now().getTime() / hourMs) * hourMs + 48 * hourMs);
 
-  it('a confirmation goes by a template of its own, filled in; without one as text to the next channel', async () => {
+  it('a confirmation uses its template, filled in; without one, a text on the next channel', async () => {
     const desk = await open();
     const first = await desk.book(startsAt().toISOString());
     const [confirmation] = await desk.told(first, 1);
@@ -193,7 +193,7 @@ describe('what the platform sends on its own', () => {
     expect(sent).toMatchObject({ channel: 'whatsapp', body: '', template: { ...whatsapp, parameters } });
   });
 
-  it('a reminder goes by its template', async () => {
+  it('a reminder uses its template', async () => {
     const desk = await open();
     await account.client.messages.templates.update({ body: { appointment_reminder: { whatsapp } } });
     const begins = startsAt();
@@ -206,7 +206,7 @@ describe('what the platform sends on its own', () => {
     expect(graph.taken.at(-1)!.fields).toMatchObject({ type: 'template', to: '4930901820' });
   });
 
-  it('a reminder goes to no other channel once the appointment has begun', async () => {
+  it('a reminder uses no other channel once the appointment has begun', async () => {
     const desk = await open();
     await account.client.messages.templates.update({ body: { appointment_reminder: { whatsapp } } });
     const begins = startsAt();
@@ -222,7 +222,7 @@ describe('what the platform sends on its own', () => {
     expect(sms.received).toHaveLength(told);
   });
 
-  it('the reason of a declined order goes to the fallback where it may not go as text', async () => {
+  it('the reason of a declined order uses the fallback outside the window', async () => {
     const { contact } = await open();
     const items = [{ sku: 'shampoo', name: 'Shampoo', quantity: 1, unit_price_minor: 900 }];
     const { id } = await account.client.catalogue.orders.create({ body: { contact, items } });

@@ -9,17 +9,17 @@ import type { TryResult } from '../messages/try-result.ts';
 import { insertReceipts, wakeReceipts } from '../receipts/receipts.sql.ts';
 import type { DueAttempt } from './claims.sql.ts';
 
-/** Result of a call of a provider: how long one that was refused is held is said when it is written. */
+/** Result of a provider call. The hold time of a refused one is added when it is written. */
 export type CallResult =
   | Exclude<TryResult, { outcome: 'refused' }>
   | { outcome: 'refused'; message: string; address?: string };
 
-/** The same, or that nothing began, since the channel is failing. */
+/** A call's result, or `held` if no call began because the channel is failing. */
 export type SentResult = CallResult | { outcome: 'held' };
 
 /**
- * Writes what tries came to; receipts that came before their provider's id are looked at again. Receipts are locked before messages, as where they are
- * applied, and channels after them. A channel whose credentials were refused is failing from now on, for `holdMs` at most for each message.
+ * Writes the results of provider calls, and makes receipts due that arrived before their provider's id. Locks receipts before messages, as when they
+ * are applied, and channels last. A channel with refused credentials becomes failing, and each message is held for at most `holdMs`.
  */
 export async function writeResults(
   foundation: Foundation,
@@ -44,16 +44,16 @@ export async function writeResults(
         return { account_id, message_id, apply: (message) => takeResult(message, row, taken, now) };
       }),
     );
-    tellOptOuts(call, tries);
+    emitOptOuts(call, tries);
     const refused = tries.flatMap(({ row, result }) => (result.outcome === 'refused' ? [{ ...row, ...result }] : []));
-    tell(call, channelFailing, await markFailing(tx, refused, now));
+    publishStates(call, channelFailing, await markFailing(tx, refused, now));
     const recovering = accepted.filter(({ channel_failing_since }) => channel_failing_since !== null);
-    tell(call, channelRecovered, await markReady(tx, recovering, now));
+    publishStates(call, channelRecovered, await markReady(tx, recovering, now));
   });
 }
 
-/** Has customer data withdraw the consent of contacts who have opted out with the provider, as of the beginning of the try: written again, it is the same. */
-function tellOptOuts({ emit, findAccounts }: WorkCall<unknown>, tries: readonly Ended<DueAttempt, CallResult>[]): void {
+/** Publishes that contacts opted out, so that customer data withdraws consent. The time is the call's start, so a repeated write is identical. */
+function emitOptOuts({ emit, findAccounts }: WorkCall<unknown>, tries: readonly Ended<DueAttempt, CallResult>[]): void {
   const optedOut = tries.filter(({ result }) => result.outcome === 'rejected' && result.reason === 'opted_out');
   const accounts = findAccounts(optedOut.map(({ row }) => row.account_id));
   for (const { row } of optedOut) {
@@ -63,8 +63,8 @@ function tellOptOuts({ emit, findAccounts }: WorkCall<unknown>, tries: readonly 
   }
 }
 
-/** Publishes the state of channels. */
-function tell(
+/** Publishes channel states. */
+function publishStates(
   { emit, findAccounts, now }: WorkCall<unknown>,
   event: typeof channelFailing | typeof channelRecovered,
   channels: readonly ChannelRow[],

@@ -3,14 +3,14 @@ import type { Sql } from '@customer-platform/service-kit';
 
 type Automatic = MessageSettings['automatic'];
 
-/** Returns an account's settings: the defaults where it has none of its own. */
+/** Returns an account's settings, or the defaults. */
 export async function selectSettings(sql: Sql, accountId: string): Promise<MessageSettings> {
   const [automatic] = await sql<Automatic[]>`
     select fallback, fallback_after_seconds from message_settings where account_id = ${accountId}`;
   return automatic ? { automatic } : defaultMessageSettings;
 }
 
-/** Changes what is given of an account's settings, and returns all of them. */
+/** Updates the given settings of an account, and returns all of them. */
 export async function upsertSettings(
   tx: Sql,
   accountId: string,
@@ -30,14 +30,14 @@ export async function upsertSettings(
   return { automatic: automatic! };
 }
 
-/** How automatic messages of an account go out, and the channels that it has set up. */
+/** Settings for an account's automatic messages, and the channels that it has set up. */
 export interface AutomaticChannels extends Automatic {
   account_id: string;
-  /** Provider of each. */
+  /** Provider by channel. */
   set_up: Partial<Record<Channel, string>>;
 }
 
-/** Returns the same of these accounts, each once. */
+/** Returns the settings of these accounts, each once. */
 export async function selectAutomatic(sql: Sql, accountIds: readonly string[]): Promise<AutomaticChannels[]> {
   const { fallback, fallback_after_seconds } = defaultMessageSettings.automatic;
   return await sql<AutomaticChannels[]>`

@@ -13,7 +13,7 @@ const path = '/v1/messages/settings';
 const standard = { automatic: { fallback: ['sms', 'email'], fallback_after_seconds: 3_600 } };
 
 describe('the settings of automatic messages', () => {
-  it('are sms and email after an hour until an account has its own, which change one by one', async () => {
+  it('default to sms and email after an hour, and change one by one', async () => {
     const { client, testClient } = account;
     expect(await client.messages.settings.get()).toEqual(standard);
     const fallback = await client.messages.settings.update({ body: { automatic: { fallback: ['email'] } } });

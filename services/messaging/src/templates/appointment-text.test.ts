@@ -35,7 +35,7 @@ const say = (
   });
 
 describe('the default texts', () => {
-  it.each(languages)('of %s name the account, what, when, and the place and link', (language) => {
+  it.each(languages)('of %s contain the account, title, time, place and link', (language) => {
     for (const name of templateNames) {
       const { subject, body } = defaultText(name, language);
       expect(TemplatesChange.parse({ [name]: { subject, body } })).toEqual({ [name]: { subject, body } });
@@ -48,7 +48,7 @@ describe('the default texts', () => {
     }
   });
 
-  it('are one for each language and occasion', () => {
+  it('exist for each language and occasion', () => {
     const all = languages.flatMap((language) => templateNames.map((name) => defaultText(name, language)));
     expect(new Set(all.map(({ subject }) => subject)).size).toBe(languages.length * templateNames.length);
     expect(new Set(all.map(({ body }) => body)).size).toBe(languages.length * templateNames.length);
@@ -65,7 +65,7 @@ describe('the default texts', () => {
 });
 
 describe('an own text', () => {
-  it('has every value, dates as its language has them', () => {
+  it('has every value, with dates in its language', () => {
     const body = placeholders.map((name) => `{{${name}}}`).join('|');
     expect(say('ja', { subject: null, body })).toEqual({
       subject: 'Your appointment on Thursday, December 24, 2026',
@@ -73,19 +73,19 @@ describe('an own text', () => {
     });
   });
 
-  it('may be of the subject alone, even none, and of the body alone', () => {
+  it('may consist of only a subject, even an empty one, or only a body', () => {
     expect(say('en', { subject: '', body: null })).toEqual({ ...say('en'), subject: '' });
     expect(say('en', { subject: null, body: 'Ok' })).toEqual({ ...say('en'), body: 'Ok' });
   });
 
-  it('of which nothing is left is replaced by the default: nobody is sent an empty message', () => {
+  it('that renders empty is replaced by the default', () => {
     expect(say('en', { subject: 'Own', body: '{{location}}' }, { location: '' })).toEqual({
       ...say('en', undefined, { location: '' }),
       subject: 'Own',
     });
   });
 
-  it('is a subject of one line and of 255 characters, and a body of 4096, at most', () => {
+  it('has a subject of one line and at most 255 characters, and a body of at most 4096', () => {
     const long = { title: `a\r\nBcc: b@example.com ${'x'.repeat(90)}` };
     const { subject, body } = say('en', { subject: '{{title}}'.repeat(9), body: '{{title}}\n'.repeat(90) }, long);
     expect(subject).toMatch(/^a Bcc: [^\r\n]*$/);

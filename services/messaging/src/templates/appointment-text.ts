@@ -14,9 +14,9 @@ const maxParameter = 1_024;
 type Speaker = Pick<AccountContext, 'name' | 'language' | 'timezone'>;
 
 /**
- * Returns the text for the contact of an appointment: the account's own, with dates in the account's language, or the default, with dates
- * in its language. The default replaces an own body that is empty for this appointment. Its template for WhatsApp, if there is one, has its parameters
- * in the account's language; WhatsApp takes no empty one, and none with line breaks.
+ * Returns the text for an appointment's contact: the account's own, or the default. An own text has dates in the
+ * account's language, the default in its own language. The default replaces an own body that renders empty. Parameters
+ * of a WhatsApp template are in the account's language. WhatsApp accepts no empty parameter and no line breaks.
  */
 export function appointmentText(
   name: TemplateName,

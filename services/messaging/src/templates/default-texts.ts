@@ -6,10 +6,10 @@ export interface TemplateText {
   body: string;
 }
 
-/** Location and link of an appointment: a line without a value is left out. */
+/** Location and link of an appointment. A line without a value is dropped. */
 const where = '\n{{location}}\n{{meeting_link}}';
 
-/** Default texts by language. That of a booking is also sent for one that is only requested: it does not say that it is confirmed. */
+/** Default texts by language. The booking text is also sent for a requested appointment, so it does not say confirmed. */
 const texts: Record<string, Record<TemplateName, TemplateText>> = {
   en: {
     appointment_booked: {
@@ -97,7 +97,7 @@ const texts: Record<string, Record<TemplateName, TemplateText>> = {
   },
 };
 
-/** Returns the default text in a language, such as de or de-AT, or in English if there is none. `language` is the one that it is in. */
+/** Returns the default text in a language such as de or de-AT, or in English. `language` is the language of the text. */
 export function defaultText(name: TemplateName, language: string): TemplateText & { language: string } {
   const own = texts[language.split('-', 1)[0]!];
   return own ? { ...own[name], language } : { ...texts.en![name], language: 'en' };

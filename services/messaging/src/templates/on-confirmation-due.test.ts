@@ -22,10 +22,10 @@ const startsAt = '2026-12-24T16:00:00+01:00';
 
 /** Publishes an event of calendar again, unchanged or with a change. */
 // biome-ignore lint/suspicious/noExplicitAny: an envelope as it came
-function sayAgain(envelope: any, change: Record<string, unknown> = {}): Promise<void> {
+function republish(envelope: any, change: Record<string, unknown> = {}): Promise<void> {
   const again = { ...envelope, ...change };
   return bus.publish({
-    // Under another message id: the bus itself drops duplicates.
+    // With another message id, because the bus drops duplicates.
     id: randomUUID(),
     kind: 'confirmation.due',
     audience: 'internal',
@@ -35,8 +35,8 @@ function sayAgain(envelope: any, change: Record<string, unknown> = {}): Promise<
   });
 }
 
-describe('whose appointment is booked or moved', () => {
-  it('is told at once, by the channel of the settings, with what, when, place and link, and of a new time as well', async () => {
+describe('a contact whose appointment is booked or moved', () => {
+  it('is told at once, on the channel of the settings, with title, time, place and link, also of a new time', async () => {
     const desk = await openDesk(platform);
     const place = { location: 'Main Street 1', meeting_link: 'https://meet.example/1' };
     const appointment = await desk.book(startsAt, place);
@@ -87,7 +87,7 @@ describe('whose appointment is booked or moved', () => {
     expect(await waitFor('the delivery', isDelivered)).toBe(true);
   });
 
-  it('is told by nobody where confirmations are off', async () => {
+  it('is not told if confirmations are off', async () => {
     const desk = await openDesk(platform);
     await desk.client.calendar.settings.update({ body: { confirmation: { enabled: false } } });
     const silent = await desk.book(startsAt);
@@ -97,15 +97,15 @@ describe('whose appointment is booked or moved', () => {
   });
 });
 
-describe('what calendar says', () => {
-  it('again is not sent again, even where it is not known any more that it came', async () => {
+describe('an event of calendar', () => {
+  it('that is repeated sends no second message, even without its inbox row', async () => {
     const desk = await openDesk(platform);
     const appointment = await desk.book(startsAt);
     await desk.told(appointment, 1);
     const said = await platform.event(desk.accountId, 'confirmation.due');
     const sql = platform.database('messaging');
     await sql`delete from inbox where event_id = ${said.id}`;
-    await sayAgain(said);
+    await republish(said);
     await waitFor(
       'the repetition',
       async () => (await sql`select from inbox where event_id = ${said.id}`).length === 1,
@@ -113,7 +113,7 @@ describe('what calendar says', () => {
     expect(await desk.told(appointment, 1)).toHaveLength(1);
   });
 
-  it('of an appointment that has begun, or does not take place, is sent to nobody; the rest of its set is', async () => {
+  it('about an appointment that has begun or will not take place is skipped, the rest of its batch is not', async () => {
     const desk = await openDesk(platform);
     await desk.told(await desk.book(startsAt), 1);
     const said = await platform.event(desk.accountId, 'confirmation.due');
@@ -127,36 +127,36 @@ describe('what calendar says', () => {
       ...['cancelled', 'completed', 'no_show'].map((status) => change({ status })),
     ];
     const ahead = ['requested', 'confirmed'].map((status) => change({ status }));
-    await Promise.all([...late, ...ahead].map(({ sent }) => sayAgain(said, sent)));
+    await Promise.all([...late, ...ahead].map(({ sent }) => republish(said, sent)));
     for (const { appointment } of ahead) expect(await desk.told(appointment, 1)).toHaveLength(1);
     const sql = platform.database('messaging');
     const ids = late.map(({ sent }) => sent.id);
-    await waitFor('all of it', async () => (await sql`select from inbox where event_id = any(${ids})`).length === 4);
+    await waitFor('the batch', async () => (await sql`select from inbox where event_id = any(${ids})`).length === 4);
     for (const { appointment } of late) expect(await desk.told(appointment, 0)).toEqual([]);
   });
 
-  it("of a sandbox is told at its time, also where this service has yet to hear that the sandbox's clock moved", async () => {
+  it('of a sandbox is told at its time, even before this service knows that the sandbox clock moved', async () => {
     const desk = await openDesk(platform, { isSandbox: true });
     const [first] = await desk.told(await desk.book(startsAt), 1);
     const said = await platform.event(desk.accountId, 'confirmation.due');
     const appointment = { ...said.data.appointment, id: randomUUID() };
-    // Ahead of the real time as well: of the machine, by which ids are made, and of this platform's clock.
+    // Ahead of both the system clock, which creates ids, and this platform's clock.
     const latestMs = Math.max(Date.now(), platform.clock.now().getTime());
     const timestamp = new Date(latestMs + 22 * hourMs).toISOString();
-    await sayAgain(said, { id: randomUUIDv7(), timestamp, data: { ...said.data, appointment } });
+    await republish(said, { id: randomUUIDv7(), timestamp, data: { ...said.data, appointment } });
     const [message] = await desk.told(appointment.id, 1);
     const laterMs = Date.parse(message!.created_at) - Date.parse(first!.created_at);
     expect(laterMs).toBeGreaterThan(21 * hourMs);
     expect(laterMs).toBeLessThan(23 * hourMs);
   });
 
-  it('of a contact that nobody here has heard of goes to the number that it names', async () => {
+  it('with an unknown contact uses the number in the event', async () => {
     const desk = await openDesk(platform);
     await desk.told(await desk.book(startsAt), 1);
     const said = await platform.event(desk.accountId, 'confirmation.due');
     const contact = { id: randomUUID(), name: 'Somebody New', phone: '+493090182011' };
     const appointment = { ...said.data.appointment, id: randomUUID(), contact };
-    await sayAgain(said, { id: randomUUIDv7(), data: { ...said.data, appointment } });
+    await republish(said, { id: randomUUIDv7(), data: { ...said.data, appointment } });
     const [message] = await desk.told(appointment.id, 1);
     expect(message).toMatchObject({ contact, to: contact.phone });
   });

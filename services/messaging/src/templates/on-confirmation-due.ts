@@ -1,6 +1,6 @@
 import { confirmationDue } from '@customer-platform/contracts/calendar';
-import { tellContacts } from './tell-contacts.ts';
+import { sendAppointmentTexts } from './tell-contacts.ts';
 
-export const onConfirmationDue = tellContacts(confirmationDue, ({ reason }) =>
+export const onConfirmationDue = sendAppointmentTexts(confirmationDue, ({ reason }) =>
   reason === 'booked' ? 'appointment_booked' : 'appointment_rescheduled',
 );

@@ -9,15 +9,15 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 beforeEach(() => platform.clock.set('2026-11-02T08:00:00Z'));
 
-/** Sets the clock to this hour of the day, and waits for a reminder that became due then, so that earlier ones have arrived too. */
+/** Sets the clock to this hour, and waits for a reminder due then, so that earlier ones have arrived too. */
 async function pass(desk: Desk, hour: number): Promise<void> {
   const later = await desk.book(`2026-11-02T${hour + 1}:00:00Z`);
   platform.clock.set(`2026-11-02T${hour}:00:01Z`);
   await desk.told(later, 2);
 }
 
-describe('who has an appointment', () => {
-  it('is reminded of it so long before, once', async () => {
+describe('a contact with an appointment', () => {
+  it('is reminded once, at the set time before', async () => {
     const desk = await openDesk(platform, { account: { timezone: 'UTC' } });
     const appointment = await desk.book('2026-11-02T14:00:00Z', { meeting_link: 'https://meet.example/1' });
     await pass(desk, 12);
@@ -42,7 +42,7 @@ describe('who has an appointment', () => {
     ]);
   });
 
-  it('is reminded in the own words of the account, on the channel of each reminder', async () => {
+  it('is reminded with the account’s own text, on the channel of each reminder', async () => {
     const reminders = [
       { minutes_before: 120, channel: 'whatsapp' },
       { minutes_before: 30, channel: 'sms' },
@@ -61,7 +61,7 @@ describe('who has an appointment', () => {
     expect(shown.slice(1)).toEqual(['whatsapp Consultation with Ada', 'sms Consultation with Ada']);
   });
 
-  it('is reminded of the new time after a move, and not of the old one', async () => {
+  it('is reminded of the new time after a move, not of the old one', async () => {
     const desk = await openDesk(platform, { account: { timezone: 'UTC' } });
     const appointment = await desk.book('2026-11-02T13:00:00Z');
     const params = { appointment_id: appointment };
@@ -75,7 +75,7 @@ describe('who has an appointment', () => {
     expect(told[2]!.body).toMatch(/^A reminder[\s\S]* at 6:00 PM$/);
   });
 
-  it('is not reminded of one that is cancelled or completed', async () => {
+  it('is not reminded of a canceled or completed one', async () => {
     const desk = await openDesk(platform);
     const cancelled = await desk.book('2026-11-02T13:00:00Z');
     const completed = await desk.book('2026-11-02T14:00:00Z');
@@ -88,7 +88,7 @@ describe('who has an appointment', () => {
     for (const id of [cancelled, completed]) expect(await desk.told(id, 1)).toHaveLength(1);
   });
 
-  it('is not reminded of one that has begun by the time the reminder comes', async () => {
+  it('is not reminded of one that has begun when the reminder arrives', async () => {
     const desk = await openDesk(platform);
     const begun = await desk.book('2026-11-02T13:00:00Z');
     const ahead = await desk.book('2026-11-02T14:30:00Z');

@@ -1,4 +1,4 @@
 import { reminderDue } from '@customer-platform/contracts/calendar';
-import { tellContacts } from './tell-contacts.ts';
+import { sendAppointmentTexts } from './tell-contacts.ts';
 
-export const onReminderDue = tellContacts(reminderDue, () => 'appointment_reminder');
+export const onReminderDue = sendAppointmentTexts(reminderDue, () => 'appointment_reminder');

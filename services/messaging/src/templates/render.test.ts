@@ -14,26 +14,26 @@ const values = {
 const say = (text: string, more: Partial<typeof values> = {}, max = 4_096) => render(text, { ...values, ...more }, max);
 
 describe('a text', () => {
-  it('has the values in the places of their names, however those are spaced, and as often as they come', () => {
+  it('replaces every placeholder by its value, however it is spaced', () => {
     expect(say('{{title}} with {{ staff_name }}, {{\ndate\n}} {{time}}: {{title}}!')).toBe(
       'Consultation with Ada, Thursday 9:00 AM: Consultation!',
     );
   });
 
-  it('loses a line that had nothing but names without a value, and keeps the others as they are', () => {
+  it('drops a line with only empty placeholders, and keeps the other lines', () => {
     expect(say('Hello\n{{location}}\n  {{meeting_link}} {{location}}\n\nBye')).toBe('Hello\n\nBye');
     expect(say('Hello\r\n{{location}}\r\nBye', { location: 'Main Street 1' })).toBe('Hello\nMain Street 1\nBye');
     expect(say('Where: {{location}}')).toBe('Where:');
     expect(say('{{location}}\n{{meeting_link}}')).toBe('');
   });
 
-  it('has no space before what is not there', () => {
+  it('has no space before an empty value', () => {
     expect(say('Hello {{contact_name}}, see you at {{location}}.', { contact_name: '' })).toBe('Hello, see you at.');
     expect(say('Hello {{contact_name}}, see you.')).toBe('Hello Carla Client, see you.');
     expect(say('{{contact_name}}{{title}}', { contact_name: '  ' })).toBe('Consultation');
   });
 
-  it('takes values as they are: neither names nor patterns in them mean anything', () => {
+  it('inserts values literally: placeholders and patterns in them have no effect', () => {
     expect(say('{{title}} {{date}}', { title: '{{time}} $& $1' })).toBe('{{time}} $& $1 Thursday');
   });
 
@@ -48,11 +48,11 @@ describe('a text', () => {
     expect(say(text, {}, 200_000)).toBe(text.trim());
   });
 
-  it('leaves alone what is no name of a value', () => {
+  it('keeps unknown placeholders', () => {
     expect(say('{{nobody}} {title} {{}} {{{title}}}')).toBe('{{nobody}} {title} {{}} {Consultation}');
   });
 
-  it('is cut to its length in characters, none of them in half', () => {
+  it('is cut to its length in whole characters', () => {
     expect(say('{{title}}', { title: '😀😀😀' }, 2)).toBe('😀😀');
     expect(say('{{title}}{{title}}', { title: '😀' }, 4)).toBe('😀😀');
     expect(say('{{title}}', { title: 'abc' }, 3)).toBe('abc');
@@ -76,11 +76,11 @@ describe('date and time', () => {
     expect(localDateAndTime(instant, language, zone)).toEqual({ date, time });
   });
 
-  it.each(['en-12', 'en-abcdefgh-abcdefgh-ab-ab', 'xx', 'en-de-1996-1996'])('are English ones in %s', (language) => {
+  it.each(['en-12', 'en-abcdefgh-abcdefgh-ab-ab', 'xx', 'en-de-1996-1996'])('are English for %s', (language) => {
     expect(localDateAndTime(instant, language, 'UTC').date).toMatch(/^Thursday,? .*2026$/);
   });
 
-  it('have plain spaces only, and a day of its own on each side of midnight', () => {
+  it('have only plain spaces, and different days before and after midnight', () => {
     expect(JSON.stringify(localDateAndTime(instant, 'en', 'UTC'))).toMatch(/^[\x20-\x7e]*$/);
     expect(localDateAndTime(instant, 'en', 'Pacific/Auckland').date).toBe('Friday, December 25, 2026');
   });

@@ -8,8 +8,8 @@ const spacedPlaceholder = / ?\{\{([a-z_]+)\}\}/g;
 const isPlaceholder = (name: string): name is Placeholder => (placeholders as readonly string[]).includes(name);
 
 /**
- * Returns a text with its placeholders replaced, at most `max` code points. An empty value also removes the space before it, and a line
- * that has nothing else. Values are never parsed for placeholders.
+ * Returns a text with its placeholders replaced, at most `max` code points. An empty value also removes the space
+ * before it, and its line if otherwise empty. Values are never parsed for placeholders.
  */
 export function render(text: string, values: Record<Placeholder, string>, max: number): string {
   const lines = text
@@ -27,18 +27,18 @@ export function render(text: string, values: Record<Placeholder, string>, max: n
   return firstCodePoints(rendered.join('\n').trim(), max);
 }
 
-/** Formats of an instant in one language and zone. */
+/** Formats of a time in one language and zone. */
 interface Formats {
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
 }
 
-/** Maximum number of cached formats: creating one takes longer than using it a hundred times, and each takes some kilobytes. */
+/** Maximum number of cached formats. Creating one takes longer than a hundred uses, and each takes some kilobytes. */
 const maxFormats = 300;
 const formats = new LRUCache<string, Formats>({ max: maxFormats });
 
 /**
- * Returns the long date with its weekday, and the time, as written in a language, or in English if it is unknown. `language` is a tag
+ * Returns the long date with weekday, and the time, in a language, or in English if it is unknown. `language` is a tag
  * such as de or pt-BR; anything after the region is ignored. `zone` is an IANA name.
  */
 export function localDateAndTime(instant: Date, language: string, zone: string): { date: string; time: string } {
@@ -52,7 +52,7 @@ export function localDateAndTime(instant: Date, language: string, zone: string):
 }
 
 function formatsOf(language: string, timeZone: string): Formats {
-  // Intl throws for a tag of another form, which an account may have.
+  // Intl throws for a malformed tag, which an account may have.
   const [locale = 'en'] = /^[a-z]{2,3}(-[a-z]{4}\b)?(-([a-z]{2}|\d{3})\b)?/i.exec(language) ?? [];
   const locales = [locale, 'en'];
   return {
@@ -61,7 +61,7 @@ function formatsOf(language: string, timeZone: string): Formats {
   };
 }
 
-/** Narrow and unbreakable spaces more than double the price of a text message. */
+/** Narrow and non-breaking spaces more than double the price of an SMS. */
 function plain(text: string): string {
   return text.replace(/[\u00a0\u202f]/g, ' ');
 }

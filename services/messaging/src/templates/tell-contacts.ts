@@ -11,16 +11,16 @@ import { selectAutomatic } from '../settings/settings.sql.ts';
 import { appointmentText } from './appointment-text.ts';
 import { selectOwnTexts } from './templates.sql.ts';
 
-/** Data of calendar's events about messages to send. */
+/** Data of calendar events that ask for messages. */
 type Due = { appointment: AppointmentWithHistory; channel: Channel };
 type DueDefinition = EventDefinition<string, z.ZodType<Due>>;
 
 /**
- * Returns a consumer that sends the contact of an appointment the text of `textOf`, one message per event even if it is redelivered.
- * Nothing is sent about an appointment that has begun or was called off: it would only confuse. Nor if the account has set up none of the
- * channels: it did not ask for messages, and need not be told that they fail.
+ * Returns a consumer that sends an appointment's contact the text of `textOf`, one message per event even if
+ * redelivered. It sends nothing about an appointment that has begun or will not take place. It also sends nothing if
+ * none of the channels is set up, because the account has not asked for messages.
  */
-export function tellContacts<Definition extends DueDefinition>(
+export function sendAppointmentTexts<Definition extends DueDefinition>(
   definition: Definition,
   textOf: (data: EventData<Definition>) => TemplateName,
 ): Consumer<MessagingResources> {
@@ -29,12 +29,12 @@ export function tellContacts<Definition extends DueDefinition>(
     name: kind,
     filter: { audience, service, kind },
     batchSize: 200,
-    take: (call, events) => tell(call, events as ReceivedEvent<EventData<Definition>>[], textOf),
+    take: (call, events) => sendTexts(call, events as ReceivedEvent<EventData<Definition>>[], textOf),
     committed: ({ sending }) => sending.wake(),
   };
 }
 
-async function tell<Data extends Due>(
+async function sendTexts<Data extends Due>(
   { tx, now, log, findAccounts }: WorkCall<unknown>,
   events: readonly ReceivedEvent<Data>[],
   textOf: (data: Data) => TemplateName,
@@ -45,7 +45,7 @@ async function tell<Data extends Due>(
   const late = events.filter((event) => !isAhead(event));
   if (late.length > 0) {
     const appointments = late.map(({ data }) => data.appointment.id);
-    log.info({ appointments }, 'skipped messages about appointments that have begun or do not take place');
+    log.info({ appointments }, 'skipped messages about appointments that have begun or will not take place');
   }
   if (ahead.length === 0) return;
   const accounts = findAccounts(ahead.map(({ account }) => account));
@@ -58,7 +58,7 @@ async function tell<Data extends Due>(
     const { appointment, channel } = data;
     const account = accounts.get(accountId);
     if (!account) {
-      log.error({ account: accountId, appointment: appointment.id }, 'appointment belongs to no account');
+      log.error({ account: accountId, appointment: appointment.id }, 'an appointment belongs to an unknown account');
       return [];
     }
     const name = textOf(data);

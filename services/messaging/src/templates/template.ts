@@ -3,7 +3,7 @@ import { type TemplateName, type Templates, templateNames } from '@customer-plat
 import { defaultText } from './default-texts.ts';
 import type { OwnText } from './templates.sql.ts';
 
-/** Returns all texts of an account as the API shows them; `own` are the account's. */
+/** Returns all texts of an account as the API shows them; `own` are the account's own texts. */
 export function toTemplates(account: Pick<AccountContext, 'language'>, own: readonly OwnText[]): Templates {
   const shown = templateNames.map((name) => {
     const { subject, body } = defaultText(name, account.language);

@@ -1,7 +1,7 @@
 import type { TemplateName, WhatsAppTemplate } from '@customer-platform/contracts/messaging';
 import type { JsonValue, Sql } from '@customer-platform/service-kit';
 
-/** An account's own text; null where the default applies. */
+/** An account's own text. Null fields use the default. */
 export interface OwnText {
   account_id: string;
   name: TemplateName;

@@ -28,7 +28,7 @@ describe('the texts of an account', () => {
     expect((await client.messages.templates.get())[name]).toEqual(standard('en'));
   });
 
-  it('change one by one and by subject and body, the rest stays', async () => {
+  it('change one by one, and by subject and body; the rest stays', async () => {
     const { client } = await platform.account({ language: 'de' });
     const before = await client.messages.templates.get();
     const subject = 'Bis {{date}}';
@@ -41,7 +41,7 @@ describe('the texts of an account', () => {
     expect(await client.messages.templates.get()).toEqual(again);
   });
 
-  it('stay defaults where nothing new is given, and are the defaults again after null', async () => {
+  it('stay defaults if nothing new is given, and become defaults again with null', async () => {
     const { client, request } = await platform.account();
     const before = await client.messages.templates.get();
     for (const body of [{}, { [name]: {} }, { [name]: { subject: null } }, before])
@@ -56,14 +56,14 @@ describe('the texts of an account', () => {
     );
   });
 
-  it('are its own, not those of another account nor of its sandbox', async () => {
+  it('do not apply to another account or to its sandbox', async () => {
     const [{ client, testClient }, other] = [await platform.account(), await platform.account()];
     await client.messages.templates.update({ body: { [name]: { body: 'Live' } } });
     expect((await testClient.messages.templates.get())[name]).toEqual(standard('en'));
     expect((await other.client.messages.templates.get())[name]).toEqual(standard('en'));
   });
 
-  it('lose no change of two at once', async () => {
+  it('keep both of two concurrent changes', async () => {
     const { client } = await platform.account();
     await Promise.all([
       client.messages.templates.update({ body: { [name]: { subject: 'S' } } }),

@@ -4,7 +4,7 @@ import { defaultText } from './default-texts.ts';
 import { toTemplates } from './template.ts';
 import { deleteOwnText, lockOwnTexts, selectOwnTexts, upsertOwnText } from './templates.sql.ts';
 
-/** Updates texts. One equal to the default is not stored as the account's own: it follows the default from then on. */
+/** Updates texts. A text equal to the default is not stored, so it follows later changes of the default. */
 export const updateTemplates = implement(contract.updateTemplates, {
   async handle({ account, tx, body: changes }) {
     await lockOwnTexts(tx, account.id);

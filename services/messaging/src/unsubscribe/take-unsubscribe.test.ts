@@ -29,7 +29,7 @@ async function accountWith(settings: Record<string, unknown>): Promise<TestAccou
   return made;
 }
 
-/** Returns the id of a new contact who wants marketing by email and by SMS. */
+/** Creates a contact with consent to marketing by email and SMS; returns its id. */
 async function subscriber(of = account): Promise<string> {
   const { id } = await of.client.cdp.contacts.create({
     body: { name: 'Ada', email: 'ada@example.com', phone: '+4930901820' },
@@ -75,7 +75,7 @@ const oneClick = (path: string) =>
 const granted = ['sms marketing granted form', 'email marketing granted form'];
 
 describe('the link in a marketing email', () => {
-  it('shows a page that changes nothing, and unsubscribes from email alone when it is posted to, again and again', async () => {
+  it('shows a page without side effects; a POST, also repeated, unsubscribes from email only', async () => {
     const contact = await subscriber();
     const link = await linkTo(contact);
     const page = await call('GET', link);
@@ -96,7 +96,7 @@ describe('the link in a marketing email', () => {
     expect((await call('GET', link)).status).toBe(200);
   });
 
-  it('may be asked for with HEAD and OPTIONS, which change nothing; other methods are 405', async () => {
+  it('accepts HEAD and OPTIONS without side effects; other methods return 405', async () => {
     const contact = await subscriber();
     const link = await linkTo(contact);
     const head = await call('HEAD', link);
@@ -110,12 +110,12 @@ describe('the link in a marketing email', () => {
     expect(await consentsOf(contact)).toEqual(granted);
   });
 
-  it('that is forged, cut off or unknown is a page with 400, and nothing changes', async () => {
+  it('that is forged, truncated or unknown returns a page with 400 and changes nothing', async () => {
     const contact = await subscriber();
     const link = await linkTo(contact);
     const other = await accountWith({});
     const theirs = await linkTo(await subscriber(other), other);
-    // Their head and account with our contact.
+    // The other account's head and account id with this account's contact.
     const mixed = Buffer.from(theirs.slice(3), 'base64url');
     Buffer.from(link.slice(3), 'base64url').copy(mixed, 18, 18, 34);
     const last = link.endsWith('A') ? 'B' : 'A';
@@ -142,7 +142,7 @@ describe('the link in a marketing email', () => {
       ]);
   });
 
-  it('of a contact that is gone says the same, and leaves others as they are', async () => {
+  it('of a deleted contact shows the same page, and does not affect others', async () => {
     const [gone, stays] = [await subscriber(), await subscriber()];
     const link = await linkTo(gone);
     await account.client.cdp.contacts.delete({ params: { contact_id: gone } });
@@ -153,7 +153,7 @@ describe('the link in a marketing email', () => {
 });
 
 describe('the page', () => {
-  it('loads and runs nothing, is shown in no frame, and shows the account’s name as a text', async () => {
+  it('loads and runs nothing, cannot be framed, and shows the account’s name as text', async () => {
     const shop = await accountWith({ name: '<script>alert("1")</script> & $& Söhne' });
     const { headers, text } = await call('GET', await linkTo(await subscriber(shop), shop));
     expect(text).toContain('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; $&amp; Söhne?');
@@ -188,7 +188,7 @@ describe('the page', () => {
   });
 });
 
-it('only marketing has a link: an email of service has none, nor has marketing on another channel', async () => {
+it('only marketing by email has a link: service emails and marketing on other channels have none', async () => {
   const contact = await subscriber();
   await send({ contact, purpose: 'service' });
   expect(mailServer.mails.at(-1)!.text).not.toContain('List-Unsubscribe');

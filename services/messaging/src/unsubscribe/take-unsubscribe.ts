@@ -13,7 +13,7 @@ import { invalidLinkPage, pageHeaders, unsubscribePage } from './unsubscribe-pag
 
 const path = '/u/{token}';
 
-/** Serves the links of marketing: GET asks, POST withdraws the consent (RFC 8058: from mail programs too). Spans do not name the path itself. */
+/** Serves unsubscribe links: GET shows a question, POST withdraws consent, also from mail programs (RFC 8058). Spans do not contain the path. */
 export function addUnsubscribe(app: Express, context: WorkContext<MessagingResources>): void {
   const serve = (request: Request, response: Response) =>
     inServerSpan(request, { route: path }, async () => {
@@ -29,8 +29,8 @@ export function addUnsubscribe(app: Express, context: WorkContext<MessagingResou
 }
 
 /**
- * Responds with a page and returns its status: 200, however often the consent was withdrawn before, also for a contact that is gone; 400 for a
- * token that is none of ours. HEAD tells whose the link is. The body is not read. Throws 503 where customer data does not respond.
+ * Responds with a page and returns its status. It is 200 even if repeated or the contact is deleted, and 400 for an invalid token. HEAD returns the
+ * account of the link. Does not read the body. Throws 503 if customer data does not reply.
  */
 async function takeUnsubscribe(
   request: Request,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Texts of the page in one language; `{name}` is the account's. */
+/** Texts of the page in one language. `{name}` is the account's name. */
 interface PageTexts {
   title: string;
   question: string;
@@ -56,32 +56,32 @@ const style =
   ':root{color-scheme:light dark;font:1.125rem/1.5 system-ui,sans-serif}body{margin:0}main{max-width:34rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}' +
   'h1{font-size:1.5rem;line-height:1.2}button{font:inherit;font-weight:600;padding:.75rem 1.5rem;min-height:3rem;border:0;border-radius:.5rem;background:#1d4ed8;color:#fff;cursor:pointer}';
 
-/** The page loads nothing, runs nothing, is shown in no frame, and posts to its own host alone. It has the token in its address, which no other page is told. */
+/** The page loads nothing, runs no scripts, cannot be framed and posts only to its host. Its URL, with the token, is never a referrer. */
 export const pageHeaders = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   'Referrer-Policy': 'no-referrer',
 };
 
-/** An account, as far as its page shows it. */
+/** The fields of an account that the page shows. */
 export interface PageAccount {
   name: string;
-  /** Language of the page, such as de or de-AT; English where there is no text of it. */
+  /** Language of the page, such as de or de-AT. English if there is no translation. */
   language: string;
 }
 
-/** Returns the page that asks, or says that it is done. */
+/** Returns the page with the question, or with the confirmation. */
 export function unsubscribePage({ name, language }: PageAccount, isDone: boolean): string {
   const code = language.split('-', 1)[0]!;
   const isKnown = Object.hasOwn(texts, code);
   const { title, question, button, done } = texts[isKnown ? code : 'en']!;
   const text = (isDone ? done : question).replace('{name}', () => name);
-  // Without an action it posts to its own address.
+  // Without an action, the form posts to the page's own URL.
   const form = isDone ? '' : `<form method="post"><button>${escaped(button)}</button></form>`;
   return pageOf({ language: isKnown ? code : 'en', title, text }, form);
 }
 
-/** Returns the page of a link that is none of ours. Nothing is known of the account then, so that it is in English. */
+/** Returns the page for an invalid link, in English because the account is unknown. */
 export function invalidLinkPage(): string {
   return pageOf({ language: 'en', ...invalid }, '');
 }

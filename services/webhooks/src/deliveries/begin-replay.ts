@@ -4,10 +4,10 @@ import type { WebhookResources } from '../implement.ts';
 import { oldestShown } from '../retention/retention.ts';
 import { countMatched, countRunning, insertReplay } from './replays.sql.ts';
 
-/** Replays of one endpoint that run at once. */
+/** Maximum number of running replays per endpoint. */
 const maxRunning = 10;
 
-/** The deliveries that a replay is asked for: those of a period that were not delivered, or all. */
+/** The period of a replay, and whether it also covers delivered deliveries. */
 interface Asked {
   since: Date;
   until: Date | undefined;
@@ -15,8 +15,8 @@ interface Asked {
 }
 
 /**
- * Begins a replay of an endpoint; throws 400 for a period that is none, and 409 where the endpoint is off or has too many running. Locks no endpoint: outcomes
- * of tries are written to its row, and counting a long period takes its time.
+ * Begins a replay of an endpoint. Throws 400 for an invalid period, and 409 if the endpoint is disabled or has ten
+ * running replays. Does not lock the endpoint: outcomes are written to its row, and counting a long period takes time.
  */
 export async function beginReplay(
   { tx, now, resources }: { tx: Sql; now: Date; resources: Pick<WebhookResources, 'clocks' | 'retention'> },
@@ -25,9 +25,9 @@ export async function beginReplay(
 ): Promise<{ id: string; matched: number }> {
   if (since >= now) throw new ApiError('invalid_request', 'since must be in the past', { field: 'since' });
   if (until <= since) throw new ApiError('invalid_request', 'until must be later than since', { field: 'until' });
-  if (!endpoint.active) throw new ApiError('invalid_state', 'The endpoint is switched off; switch it on first');
+  if (!endpoint.active) throw new ApiError('invalid_state', 'The endpoint is disabled; set active to true first');
   const { accountId, id: endpointId } = endpoint;
-  // What is made from now on is no part of it, or it would never end.
+  // Deliveries created from now on are excluded; otherwise the replay would never end.
   const ended = until < now ? until : now;
   const isOf = { account_id: accountId, endpoint_id: endpointId };
   const period = { ...isOf, since, until: ended, includes_delivered: status === 'all' };

@@ -14,9 +14,9 @@ export interface DeliveryRow extends Pick<Delivery, 'id' | 'event' | 'event_id' 
   tries: (Omit<DeliveryTry, 'trigger'> & { is_manual: boolean })[];
 }
 
-/** The last tries of a delivery that are read and shown: redelivering adds any number. */
+/** Number of last attempts read and shown per delivery. Redelivering can add any number. */
 const maxTries = 100;
-/** About how many bytes a try takes in a response. */
+/** Approximate bytes of an attempt in a response. */
 const bytesOfTry = 130;
 
 const columns = (sql: Sql) => sql`
@@ -30,7 +30,7 @@ const columns = (sql: Sql) => sql`
 const withEnvelope = (sql: Sql) => sql`(
   select d.*, v.envelope from deliveries d join events v on v.account_id = d.account_id and v.id = d.event_id)`;
 
-/** Reads a delivery to an endpoint that there is, made after `oldest`, with its event and its last 100 tries. */
+/** Reads a delivery created after `oldest`, with its event and last 100 attempts. Returns undefined if its endpoint was deleted. */
 export async function findDelivery(sql: Sql, { accountId, endpointId }: QueueKey, id: string, oldest: Date) {
   const [row] = await sql<DeliveryRow[]>`
     select ${columns(sql)} from ${withEnvelope(sql)} as d
@@ -39,7 +39,7 @@ export async function findDelivery(sql: Sql, { accountId, endpointId }: QueueKey
   return row;
 }
 
-/** Finds the position of a delivery in the list of its endpoint; undefined where it is not in it. */
+/** Returns the position of a delivery in its endpoint's list; undefined if the list does not contain it. */
 export async function findCursor(sql: Sql, { accountId, endpointId }: QueueKey, id: string, oldest: Date) {
   const [row] = await sql<Pick<DeliveryRow, 'id' | 'created_at'>[]>`
     select id, created_at from deliveries
@@ -48,12 +48,12 @@ export async function findCursor(sql: Sql, { accountId, endpointId }: QueueKey, 
 }
 
 /**
- * A limit that the planner does not know: it takes the first of each partition then. It underestimates how many deliveries an endpoint has,
- * and where it thought that a page has all of them, it would read and sort all.
+ * Hides a limit from the planner, which then merges the first rows of each partition. It underestimates an endpoint's
+ * deliveries; with a known limit above its estimate, it would read and sort them all.
  */
 export const firstOf = (sql: Sql, limit: number) => sql`(select ${limit}::integer)`;
 
-/** Deliveries of a list: of a status, of a kind of event, and made after `oldest`. */
+/** Filter of a list: by status, event type and creation after `oldest`. */
 interface Listed {
   status?: string | undefined;
   event?: string | undefined;
@@ -61,8 +61,8 @@ interface Listed {
 }
 
 /**
- * Reads deliveries to an endpoint with their sizes, newest first, after the one named: no more than a page has room for. The page is chosen
- * before its events are joined: over partitions the planner would rather sort all of a list than merge the first of each.
+ * Reads an endpoint's deliveries after the cursor with their sizes, newest first, up to the size of a page. Selects the
+ * page before joining events: across partitions, the planner would otherwise sort the whole list.
  */
 export async function selectDeliveries(
   sql: Sql,
@@ -89,8 +89,8 @@ export async function selectDeliveries(
     order by d.created_at desc, d.id desc`;
 }
 
-/** A delivery of an event, and when it was last told: the last try's instant, else when the delivery was made. */
-interface ToldRow {
+/** A delivery of an event. `at` is the time of the last attempt; before the first, the creation time. */
+interface DeliveryOfEvent {
   delivery: string;
   endpoint: string;
   event: string;
@@ -99,14 +99,14 @@ interface ToldRow {
   response_status: number | null;
 }
 
-/** Reads the deliveries of events that were made after `oldest`, oldest first, whether or not their endpoints are still there. */
+/** Reads the deliveries of events that were created after `oldest`, oldest first, including those to deleted endpoints. */
 export async function selectDeliveriesOf(
   sql: Sql,
   accountId: string,
   { eventIds, oldest }: { eventIds: readonly string[]; oldest: Date },
   limit: number,
 ) {
-  return await sql<ToldRow[]>`
+  return await sql<DeliveryOfEvent[]>`
     select d.id as delivery, d.endpoint_id as endpoint, d.event, d.status, coalesce(t.at, d.created_at) as at, d.response_status
     from deliveries d
     left join tries t on t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made
@@ -114,7 +114,7 @@ export async function selectDeliveriesOf(
     order by d.created_at, d.id limit ${limit}`;
 }
 
-/** A delivery as operators see it: when it was last told, why the last try failed, the beginning of the last response. */
+/** A delivery for operators, with the last attempt's time and error and the start of the last response. */
 interface LastDelivery extends Pick<DeliveryRow, 'id' | 'event' | 'event_id' | 'status' | 'response_status'> {
   tries: number;
   at: Date;
@@ -123,10 +123,10 @@ interface LastDelivery extends Pick<DeliveryRow, 'id' | 'event' | 'event_id' | '
   trace_id: string | null;
 }
 
-/** Characters of a response that operators see in the list. */
+/** Characters of a response that the list shows to operators. */
 const shownOfResponse = 500;
 
-/** Reads the last deliveries to an endpoint that were made after `oldest`, newest first. */
+/** Reads the last deliveries to an endpoint that were created after `oldest`, newest first. */
 export async function selectLastDeliveries(
   sql: Sql,
   { accountId, endpointId }: QueueKey,
@@ -146,7 +146,7 @@ export async function selectLastDeliveries(
     order by d.created_at desc, d.id desc`;
 }
 
-/** Adds the delivery of an event to one endpoint of its account, due now; skipped where the endpoint is off. */
+/** Inserts a delivery of an event to one endpoint, due now. It is `skipped` if the endpoint is disabled. */
 export async function insertDelivery(
   tx: Sql,
   endpoint: { id: string; url: string; active: boolean },
@@ -163,11 +163,11 @@ export async function insertDelivery(
   return (await findDelivery(tx, { accountId: event.account_id, endpointId: endpoint.id }, row!.id, new Date(0)))!;
 }
 
-/** Sets the columns that make a delivery due now and begin its retry schedule again; one that is due already keeps its place. */
+/** Sets the columns that make a delivery due now and restart its retry schedule. A delivery already due keeps its place. */
 export const restarted = (sql: Sql, now: Date) => sql`
   status = 'pending', reason = null, run = run + 1, step = 0, is_manual = true, next_try_at = least(next_try_at, ${now}::timestamptz)`;
 
-/** Makes a delivery due now and begins its retry schedule again; a try under way no longer decides about it. */
+/** Makes a delivery due now and restarts its retry schedule. An attempt in flight no longer decides its state. */
 export async function restartDelivery(tx: Sql, accountId: string, id: string, now: Date) {
   await tx`update deliveries set ${restarted(tx, now)} where account_id = ${accountId} and id = ${id}`;
 }

@@ -39,7 +39,7 @@ afterAll(() => platform.stop());
 const respondingEndpoint = (...response: EndpointResponse) => openEndpoint(platform, receivers, response);
 
 describe('a delivery', () => {
-  it('shows the event, what was sent, the response and the try', async () => {
+  it('shows the event, its payload, the response and the attempt', async () => {
     const { account, receiver, endpoint } = await respondingEndpoint(200, {}, '{"ok":true}');
     const contact = await emitContactCreated(account);
     const request = await receiver.next();
@@ -90,7 +90,7 @@ describe('a delivery', () => {
 });
 
 describe('the list of an endpoint', () => {
-  it('is newest first, by page, status and kind, and refuses what is no place in it', async () => {
+  it('is newest first, filters by status and kind, and refuses an unknown cursor', async () => {
     const { account, endpoint, params, respondWith } = await respondingEndpoint(204);
     const contact = await emitContactCreated(account);
     await delivery(account, endpoint.id);
@@ -126,7 +126,7 @@ describe('the list of an endpoint', () => {
 });
 
 describe('deliveries of large events', () => {
-  it('end a page sooner, and the pages have them all', async () => {
+  it('shorten pages, and the pages contain them all', async () => {
     const { account, endpoint, params } = await respondingEndpoint(200);
     const { id } = await account.client.webhooks.test({ params });
     await delivery(account, endpoint.id);
@@ -146,8 +146,8 @@ describe('deliveries of large events', () => {
   });
 });
 
-describe('a delivery with very many tries', () => {
-  it('shows the last hundred of them, alone, in the list and where it is sent again', async () => {
+describe('a delivery with very many attempts', () => {
+  it('shows the last hundred alone, in the list and when redelivered', async () => {
     const { account, endpoint, params } = await respondingEndpoint(200);
     const sent = await account.client.webhooks.test({ params });
     await delivery(account, endpoint.id);
@@ -170,8 +170,8 @@ describe('a delivery with very many tries', () => {
   });
 });
 
-describe('a failed try', () => {
-  it('is followed by others after 10 s and 1 h, up to a tenth later, and then the delivery is exhausted', async () => {
+describe('a failed attempt', () => {
+  it('is followed by attempts after 10 s and 1 h, up to a tenth later, and then the delivery is exhausted', async () => {
     const { account, endpoint, respondWith } = await respondingEndpoint(500, {}, 'no');
     await emitContactCreated(account);
     const first = await delivery(account, endpoint.id, hasTries(1));
@@ -193,11 +193,11 @@ describe('a failed try', () => {
     ]);
   });
 
-  it('carries the same id and another time at its next try', async () => {
+  it('keeps the id and changes the timestamp in the next attempt', async () => {
     const { account, endpoint, receiver, respondWith } = await respondingEndpoint(500);
     await emitContactCreated(account);
     const first = await receiver.next();
-    // The next try is due so long after this one has ended: the clock moves on only then.
+    // The next attempt's wait counts from the end of this one, so the clock moves only afterwards.
     await delivery(account, endpoint.id, hasTries(1));
     respondWith(204);
     platform.clock.advance(12_000);
@@ -208,7 +208,7 @@ describe('a failed try', () => {
     expect(second.headers['webhook-signature']).not.toBe(first.headers['webhook-signature']);
   });
 
-  it('waits at least as long as Retry-After says', async () => {
+  it('waits at least as long as Retry-After', async () => {
     const { account, endpoint } = await respondingEndpoint(503, { 'retry-after': '600' });
     await emitContactCreated(account);
     const failed = await delivery(account, endpoint.id, hasTries(1));
@@ -241,8 +241,8 @@ describe('a failed try', () => {
   });
 });
 
-describe('an endpoint is switched off', () => {
-  it('by answering 410: the rest fails too, and the others are told', async () => {
+describe('an endpoint is disabled', () => {
+  it('by a 410 response: its other deliveries fail, and other endpoints are notified', async () => {
     const { account, endpoint, params, receiver, respondWith } = await respondingEndpoint(500);
     const other = await startReceiver();
     receivers.push(other);
@@ -273,10 +273,10 @@ describe('an endpoint is switched off', () => {
     expect(receiver.received).toHaveLength(requests);
   });
 
-  it('and on again at once: the others are told of it as it was when it was off', async () => {
+  it('and enabled at once: other endpoints receive its disabled state', async () => {
     const { account, params } = await respondingEndpoint(410);
     await emitContactCreated(account);
-    await waitFor('the endpoint to be off', async () => !(await account.client.webhooks.get({ params })).active);
+    await waitFor('the endpoint to be disabled', async () => !(await account.client.webhooks.get({ params })).active);
     const on = await account.client.webhooks.update({ params, body: { active: true } });
     const told = await platform.event(account.id, 'webhook.disabled');
     const reason = 'The endpoint responded with 410 Gone.';
@@ -288,7 +288,7 @@ describe('an endpoint is switched off', () => {
     });
   });
 
-  it('not by a 410 of the address that it had before', async () => {
+  it('not by a 410 from its previous URL', async () => {
     const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     const next = await startReceiver();
     receivers.push(next);
@@ -296,7 +296,7 @@ describe('an endpoint is switched off', () => {
     const { promise: moved, resolve: goOn } = Promise.withResolvers<void>();
     receiver.respond = (_, response) => void moved.then(() => response.writeHead(410).end());
     await emitContactCreated(account);
-    await waitFor('the try under way', () => receiver.received.length === 5);
+    await waitFor('the attempt in flight', () => receiver.received.length === 5);
     await account.client.webhooks.update({ params, body: { url: next.url } });
     await account.client.webhooks.test({ params });
     await next.next();
@@ -306,7 +306,7 @@ describe('an endpoint is switched off', () => {
     expect(await account.client.webhooks.get({ params })).toMatchObject({ active: true, url: next.url });
   });
 
-  it('not by a failure after days in which it was paused: nothing was tried then', async () => {
+  it('not by a failure after a pause of days without attempts', async () => {
     const { account, endpoint, params } = await respondingEndpoint(500);
     await emitContactCreated(account, 'First');
     await delivery(account, endpoint.id, hasTries(1));
@@ -320,7 +320,7 @@ describe('an endpoint is switched off', () => {
     expect(await account.client.webhooks.get({ params })).toMatchObject({ active: true, disabled_reason: null });
   });
 
-  it('by failing for five days and nothing else, not by a failure after a success', async () => {
+  it('by failing for five days without a success, not by a failure after a success', async () => {
     const { account, endpoint, params, respondWith } = await respondingEndpoint(500);
     await emitContactCreated(account, 'First');
     await delivery(account, endpoint.id, hasTries(1));
@@ -328,7 +328,7 @@ describe('an endpoint is switched off', () => {
     await delivery(account, endpoint.id, hasTries(2));
     expect((await account.client.webhooks.get({ params })).active).toBe(true);
     platform.clock.advance(0.2 * 86_400_000);
-    await waitFor('the endpoint to be off', async () => !(await account.client.webhooks.get({ params })).active);
+    await waitFor('the endpoint to be disabled', async () => !(await account.client.webhooks.get({ params })).active);
     const off = await account.client.webhooks.get({ params });
     expect(off.disabled_reason).toBe('Every delivery to the endpoint failed for 5 days.');
     await platform.event(account.id, 'webhook.disabled');
@@ -345,7 +345,7 @@ describe('an endpoint is switched off', () => {
     expect((await account.client.webhooks.get({ params })).active).toBe(true);
   });
 
-  it('not by a failure after a success that has yet to be written', async () => {
+  it('not by a failure after a success that is not yet written', async () => {
     const { account, endpoint, params, respondWith, receiver } = await respondingEndpoint(200);
     await earnCap(account, endpoint.id);
     respondWith(500);
@@ -354,10 +354,10 @@ describe('an endpoint is switched off', () => {
     const underWay: ServerResponse[] = [];
     receiver.respond = (_, response) => underWay.push(response);
     platform.clock.advance(5.1 * 86_400_000);
-    await waitFor('its second try', () => underWay.length === 1);
+    await waitFor('its second attempt', () => underWay.length === 1);
     const sent = await account.client.webhooks.test({ params });
-    await waitFor('the try of another', () => underWay.length === 2);
-    /** Resolves once the connection has been closed by both sides. */
+    await waitFor('the attempt of another delivery', () => underWay.length === 2);
+    /** Resolves once both sides have closed the connection. */
     const respond = async (response: ServerResponse, status: number) => {
       const closed = once(response.socket!, 'close');
       response.writeHead(status, { connection: 'close' }).end();
@@ -372,7 +372,7 @@ describe('an endpoint is switched off', () => {
     expect(await account.client.webhooks.get({ params })).toMatchObject({ active: true, disabled_reason: null });
   });
 
-  it('by its owner: what is pending fails, endpoint_disabled', async () => {
+  it('by its owner: pending deliveries fail as endpoint_disabled', async () => {
     const { account, endpoint, params } = await respondingEndpoint(500);
     await emitContactCreated(account);
     await delivery(account, endpoint.id, hasTries(1));
@@ -383,8 +383,8 @@ describe('an endpoint is switched off', () => {
   });
 });
 
-/** An endpoint with a delivery that was asked for again while its try is under way, which gets `status` once `goOn` is called. */
-async function askedAgainDuringTry(status: number) {
+/** An endpoint with a delivery that was redelivered during its attempt. The attempt gets `status` once `goOn` is called. */
+async function redeliveredDuringAttempt(status: number) {
   const responding = await respondingEndpoint(200);
   const { account, endpoint, params, receiver } = responding;
   const { promise: asked, resolve: goOn } = Promise.withResolvers<void>();
@@ -397,26 +397,26 @@ async function askedAgainDuringTry(status: number) {
 }
 
 describe('redelivering', () => {
-  it.each([200, 500])('leads to another try when it is asked for during one that answers %s', async (status) => {
+  it.each([200, 500])('during an attempt that responds with %s leads to another attempt', async (status) => {
     const { account, receiver, endpoint, params } = await respondingEndpoint(status);
     const held: (() => void)[] = [];
     receiver.respond = (_, response) => held.push(() => response.writeHead(status).end());
     const sent = await account.client.webhooks.test({ params });
-    await waitFor('the first try to be under way', () => held.length === 1);
+    await waitFor('the first attempt to be in flight', () => held.length === 1);
     for (let asked = 0; asked < 3; asked++) {
       await account.client.webhooks.deliveries.redeliver({ params: { ...params, delivery_id: sent.id } });
     }
-    // A look that passes the delivery over, for it is under way, must not leave it forgotten.
+    // A look that skips the delivery because it is in flight must not lose it.
     await account.client.webhooks.deliveries.list({ params });
     receiver.respond = (_, response) => response.writeHead(200).end();
     held[0]!();
-    await waitFor('the try that was asked for', () => receiver.received.length >= 2);
+    await waitFor('the redelivery', () => receiver.received.length >= 2);
     const done = await delivery(account, endpoint.id);
     expect(done).toMatchObject({ id: sent.id, status: 'delivered' });
     expect(done.tries.at(-1)).toMatchObject({ status: 200, trigger: 'manual' });
   });
 
-  it('tries again by hand, whatever the state, and begins the schedule anew', async () => {
+  it('makes a manual attempt in any state and restarts the schedule', async () => {
     const { account, endpoint, params, respondWith, receiver } = await respondingEndpoint(200);
     await emitContactCreated(account);
     const delivered = await delivery(account, endpoint.id);
@@ -436,7 +436,7 @@ describe('redelivering', () => {
     expect(new Set(receiver.received.map((request) => request.headers['webhook-id'])).size).toBe(1);
   });
 
-  it('of a skipped one waits until the endpoint is on: 409 before', async () => {
+  it('a skipped delivery returns 409 until the endpoint is enabled', async () => {
     const { account, endpoint, params } = await respondingEndpoint(200);
     await account.client.webhooks.update({ params, body: { active: false } });
     await emitContactCreated(account);
@@ -449,8 +449,8 @@ describe('redelivering', () => {
     expect(await delivery(account, endpoint.id)).toMatchObject({ status: 'delivered', reason: null });
   });
 
-  it('during a try leads to another one', async () => {
-    const { account, endpoint, receiver, goOn } = await askedAgainDuringTry(500);
+  it('during an attempt leads to another one', async () => {
+    const { account, endpoint, receiver, goOn } = await redeliveredDuringAttempt(500);
     receiver.respond = (_, response) => response.writeHead(204).end();
     goOn();
     const done = await delivery(account, endpoint.id, (one) => one.status === 'delivered');
@@ -460,11 +460,11 @@ describe('redelivering', () => {
     ]);
   });
 
-  it('during a try leads to another one, also where its queue is read while the outcome is written', async () => {
-    const { account, endpoint, pending, goOn } = await askedAgainDuringTry(200);
+  it('during an attempt leads to another one even if its queue is read while the outcome is written', async () => {
+    const { account, endpoint, pending, goOn } = await redeliveredDuringAttempt(200);
     const sql = platform.database('webhooks');
     await inTransaction(sql, async (tx) => {
-      // A read of the queue waits for this, which already knows what is under way; the outcome of a try does not.
+      // Blocks a read of the queue, which already knows the deliveries in flight, but not the write of the outcome.
       await tx`lock table events in access exclusive mode`;
       await sql`update queues set version = version + 1 where endpoint_id = ${endpoint.id}`;
       await waitFor('a read of the queue', async () => {
@@ -480,7 +480,7 @@ describe('redelivering', () => {
     expect([done.status, done.tries.map((made) => made.trigger)]).toEqual(['delivered', ['scheduled', 'manual']]);
   });
 
-  it('again and again while its tries fail meets no deadlock', async () => {
+  it('repeatedly while attempts fail causes no deadlock', async () => {
     const { account, params, receiver } = await respondingEndpoint(200);
     const sent = await account.client.webhooks.test({ params });
     await receiver.stop();

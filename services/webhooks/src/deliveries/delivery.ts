@@ -3,7 +3,7 @@ import type { Delivery } from '@customer-platform/contracts/webhooks';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { DeliveryRow } from './deliveries.sql.ts';
 
-/** A delivery as the API shows it. */
+/** Converts a row to a delivery of the API. */
 export function toDelivery(row: DeliveryRow, account: Pick<AccountContext, 'timezone'>): Delivery {
   const { id, event, event_id, status, reason, url, response_status, response_body, response_duration_ms } = row;
   const shown = (instant: Date) => formatInstant(instant, account.timezone);

@@ -5,7 +5,7 @@ import { deleteOldReplays } from './replays.sql.ts';
 
 const batch = 500;
 
-/** Deletes replays of the age at which events are shown no more; events, deliveries and tries end with their partitions. */
+/** Deletes replays older than the retention. Events, deliveries and attempts are dropped with their partitions. */
 export const forgetOldReplays: Job<WebhookResources> = {
   name: 'forget-old-replays',
   everyMs: 60_000,

@@ -8,7 +8,7 @@ import { selectLastDeliveries } from './deliveries.sql.ts';
 
 const mostDeliveries = 50;
 
-/** Returns an endpoint of any account with its last deliveries to operators. */
+/** Returns an endpoint of any account with its last 50 deliveries, for operators. */
 export const handleFindAnyEndpoint = handleRequest<typeof findAnyEndpoint, WebhookResources>(
   findAnyEndpoint,
   async ({ sql, resources: { clocks, retention } }, { endpoint: id }) => {

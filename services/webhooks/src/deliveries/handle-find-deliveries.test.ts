@@ -38,7 +38,7 @@ afterEach(() => receiver.stop());
 const ask = async (events: string[], accountId = account.id) =>
   (await bus.ask(findDeliveries, accountId, { events })).deliveries;
 
-/** The id of the event that a new contact leads to. */
+/** Returns the id of the event that a new contact publishes. */
 async function eventOfNewContact(): Promise<string> {
   const { id } = await emitContactCreated(account);
   return (await platform.event(account.id, 'contact.created', (data) => data.contact.id === id)).id;
@@ -46,8 +46,8 @@ async function eventOfNewContact(): Promise<string> {
 
 const utc = (instant: string) => new Date(instant).toISOString();
 
-describe('what endpoints were told of an event', () => {
-  it('is a delivery each, with the last try and its response, and for one that is off when it was made', async () => {
+describe('the deliveries of an event', () => {
+  it('have the last attempt and its response, or the creation time for a disabled endpoint', async () => {
     const [on, off] = [await register(account, receiver.url), await register(account, receiver.url, { active: false })];
     const event = await eventOfNewContact();
     const [delivered, skipped] = [await delivery(account, on.id), await delivery(account, off.id)];
@@ -70,12 +70,12 @@ describe('what endpoints were told of an event', () => {
         at: utc(skipped.created_at),
       },
     ];
-    // They were made at one instant: their ids decide.
+    // They were created at the same time, so their ids decide.
     expect(await ask([event])).toEqual(expected.sort((a, b) => (a.delivery < b.delivery ? -1 : 1)));
     expect(await ask([event.toUpperCase(), event])).toHaveLength(2);
   });
 
-  it('keeps the last response where a later try got none, and says when that was', async () => {
+  it('keep the last response if a later attempt got none, with the time of that attempt', async () => {
     receiver.respond = (_, response) => response.writeHead(500).end();
     const endpoint = await register(account, receiver.url);
     const event = await eventOfNewContact();
@@ -93,7 +93,7 @@ describe('what endpoints were told of an event', () => {
     ]);
   });
 
-  it('is there for these events alone, oldest first, and stays when the endpoint is deleted', async () => {
+  it('cover only these events, oldest first, and remain when the endpoint is deleted', async () => {
     const endpoint = await register(account, receiver.url);
     const events: string[] = [];
     for (let count = 0; count < 3; count++) {
@@ -110,10 +110,10 @@ describe('what endpoints were told of an event', () => {
     expect(await ask([events[2]!, events[0]!])).toEqual(asked);
   });
 
-  it('is nothing for no events, unknown ones, those of another account and those that nobody is told of', async () => {
+  it('are empty for no events, unknown ones, those of another account and those without endpoints', async () => {
     const untold = await eventOfNewContact();
-    // Whoever is there when webhooks takes the event is told of it.
-    await waitFor('it to be taken', async () => (await sql`select from events where id = ${untold}`).length === 1);
+    // Endpoints that exist when webhooks takes the event receive it.
+    await waitFor('the event', async () => (await sql`select from events where id = ${untold}`).length === 1);
     const endpoint = await register(account, receiver.url);
     const event = await eventOfNewContact();
     await delivery(account, endpoint.id);
@@ -124,7 +124,7 @@ describe('what endpoints were told of an event', () => {
     expect(await ask([event])).toHaveLength(1);
   });
 
-  it('is the oldest hundred, by when they were made and then by id', async () => {
+  it('are the oldest hundred, by creation time and then by id', async () => {
     const event = randomUUID();
     const newest = new Date(platform.clock.now().getTime() - 60_000);
     await sql`

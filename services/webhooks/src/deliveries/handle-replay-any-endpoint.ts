@@ -4,7 +4,7 @@ import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import type { WebhookResources } from '../implement.ts';
 import { beginReplay } from './begin-replay.ts';
 
-/** Begins a replay for an operator, as the endpoint's customer can. */
+/** Begins a replay for an operator, under the same rules as for the customer. */
 export const handleReplayAnyEndpoint = handleRequest<typeof replayAnyEndpoint, WebhookResources>(
   replayAnyEndpoint,
   async ({ sql, accountId, resources, change }, { endpoint: id, since }) => {

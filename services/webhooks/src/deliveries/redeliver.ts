@@ -16,7 +16,7 @@ export const redeliver = implement(contract.redeliver, {
     return delivery && { endpoint, delivery, key, oldest };
   },
   async handle({ account, found: { endpoint, delivery, key, oldest }, tx, now, fail }) {
-    if (!endpoint.active) fail('invalid_state', 'The endpoint is switched off; switch it on first');
+    if (!endpoint.active) fail('invalid_state', 'The endpoint is disabled; set active to true first');
     await makeDue(tx, [key], now);
     await restartDelivery(tx, account.id, delivery.id, now);
     const restarted = await findDelivery(tx, key, delivery.id, oldest);

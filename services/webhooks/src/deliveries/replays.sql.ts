@@ -12,14 +12,14 @@ export interface ReplayRow {
   status: 'running' | 'completed' | 'failed';
   matched: number;
   done: number;
-  /** As text: a Date has no microseconds, and a cursor without them would never pass a row that has some. */
+  /** A string: a Date drops microseconds, and without them the cursor would never pass its row. */
   cursor_at: string | null;
   cursor_id: string | null;
-  /** Number of times in a row that it had to wait. */
+  /** Number of pauses in a row. */
   rests: number;
 }
 
-/** Replays that are running, by the time from which they may go on. */
+/** Running replays by the time at which they may continue. */
 export const runningReplays: KeyedRows = {
   name: 'replays',
   key: { account_id: 'uuid', id: 'uuid' },
@@ -28,7 +28,7 @@ export const runningReplays: KeyedRows = {
   endpoint: 'endpoint_id',
 };
 
-/** Looks at the replays of an account that go on: one that rests until its endpoint has taken more holds no clock up. */
+/** Looks at an account's replays that can continue. A replay that pauses for its endpoint does not hold up the sandbox clock. */
 export const lookAtReplays = (sql: Sql, { account, now, endpoints }: Look) => sql`
   select exists (
     select from replays where account_id = ${account} and status = 'running' and rests = 0 and rests_until <= ${now}
@@ -39,13 +39,13 @@ const columns = (sql: Sql) => sql`
 
 type Period = Pick<ReplayRow, 'account_id' | 'endpoint_id' | 'since' | 'until' | 'includes_delivered'>;
 
-/** The states that a replay is about: failed, skipped, and waiting after a failed try; or all where asked for. */
+/** Conditions for the states that a replay covers: failed, skipped, and pending after a failed attempt; or all. */
 const statesOf = (sql: Sql, { includes_delivered }: Pick<Period, 'includes_delivered'>): Fragment[] =>
   includes_delivered
     ? [sql`true`]
     : [sql`status = 'failed'`, sql`status = 'skipped'`, sql`status = 'pending' and step > 0`];
 
-/** Selects of the deliveries that a replay is about, state by state: each by its index, so that none of what was delivered is read. */
+/** Selects a replay's deliveries, one query per state. Each uses its index, so that delivered rows are not read. */
 function ofStates(
   sql: Sql,
   period: Period,
@@ -61,14 +61,14 @@ function ofStates(
   return parts.reduce((all, part) => sql`${all} union all ${part}`);
 }
 
-/** Counts the deliveries that a replay would be about: of those that were made after `oldest`. */
+/** Counts the deliveries created after `oldest` that a replay would cover. */
 export async function countMatched(sql: Sql, period: Period, oldest: Date): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select sum(count)::int as count from (${ofStates(sql, period, oldest, { select: sql`count(*)`, rest: sql`` })}) as counted`;
   return row!.count;
 }
 
-/** Keeps other new replays of an endpoint out until the transaction ends, and counts those that run. */
+/** Counts an endpoint's running replays, and blocks new ones until the transaction ends. */
 export async function countRunning(tx: Sql, { accountId, endpointId }: QueueKey): Promise<number> {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`replays ${endpointId}`}, 0))`;
   const [row] = await tx<{ count: number }[]>`
@@ -77,7 +77,7 @@ export async function countRunning(tx: Sql, { accountId, endpointId }: QueueKey)
   return row!.count;
 }
 
-/** Begins a replay of so many deliveries. One of none is completed at once. `now` is the real time: it is forgotten by that, whatever its account's clock says. */
+/** Inserts a replay of `matched` deliveries, completed if there are none. `now` is the real time, because retention ignores sandbox clocks. */
 export async function insertReplay(tx: Sql, { matched, ...period }: Period & { matched: number }, now: Date) {
   const status = matched === 0 ? 'completed' : 'running';
   const [row] = await tx<ReplayRow[]>`
@@ -85,7 +85,7 @@ export async function insertReplay(tx: Sql, { matched, ...period }: Period & { m
   return row!;
 }
 
-/** Reads a replay of an endpoint that there is. */
+/** Reads a replay; returns undefined if its endpoint was deleted. */
 export async function findReplay(sql: Sql, accountId: string, endpointId: string, id: string) {
   const [row] = await sql<ReplayRow[]>`
     select ${columns(sql)} from replays r where account_id = ${accountId} and id = ${id} and endpoint_id = ${endpointId}
@@ -93,14 +93,14 @@ export async function findReplay(sql: Sql, accountId: string, endpointId: string
   return row;
 }
 
-/** Takes the replay that `due` selects and locks, as it is under this lock. */
+/** Reads the replay that `due` selects, and locks its row. */
 export async function takeReplay(tx: Sql, due: Fragment) {
   return await tx<ReplayRow[]>`
     with due as materialized (${due})
     select ${columns(tx)} from replays join due using (account_id, id) for update of replays`;
 }
 
-/** Reads the next deliveries of a replay that were made after `oldest`, oldest first, at most `limit`. */
+/** Reads at most `limit` next deliveries of a replay that were created after `oldest`, oldest first. */
 export async function nextOfReplay(sql: Sql, replay: ReplayRow, oldest: Date, limit: number) {
   const { cursor_at, cursor_id } = replay;
   const isNext =
@@ -115,8 +115,8 @@ export async function nextOfReplay(sql: Sql, replay: ReplayRow, oldest: Date, li
 }
 
 /**
- * Makes deliveries of a replay due now and begins their retry schedule again: those that it is still about, now that their queue is
- * locked. One whose first try is due or under way is on its way: begun again, it could be sent twice.
+ * Makes a replay's deliveries due now and restarts their retry schedules. Call it with their queue locked, since it checks their states again. Skips
+ * a delivery whose first attempt is due or in flight: restarting it could send it twice.
  */
 export async function restartOfReplay(tx: Sql, replay: ReplayRow, ids: string[], now: Date) {
   const states = statesOf(tx, replay).reduce((all, isInState) => tx`${all} or ${isInState}`);
@@ -126,14 +126,14 @@ export async function restartOfReplay(tx: Sql, replay: ReplayRow, ids: string[],
       and not (status = 'pending' and step = 0 and next_try_at <= ${now})`;
 }
 
-/** Has a replay rest for the `rests`th time in a row; how far it is stays as it is: another process may have gone on with it. */
-export async function restReplay(tx: Sql, replay: ReplayRow, rests: number, until: Date) {
+/** Pauses a replay for the `rests`th time in a row. Keeps its progress, because another process may have continued it. */
+export async function pauseReplay(tx: Sql, replay: ReplayRow, rests: number, until: Date) {
   await tx`
     update replays set rests = ${rests}, rests_until = ${until}
     where account_id = ${replay.account_id} and id = ${replay.id} and status = 'running'`;
 }
 
-/** Writes how far a replay is; it goes on after those that wait. */
+/** Stores a replay's progress and queues it behind the other due replays. */
 export async function updateReplay(
   tx: Sql,
   replay: ReplayRow,
@@ -147,7 +147,7 @@ export async function updateReplay(
     where account_id = ${replay.account_id} and id = ${replay.id}`;
 }
 
-/** Counts the deliveries of an endpoint that are due, up to `limit`. */
+/** Counts an endpoint's due deliveries, up to `limit`. */
 export async function countDue(tx: Sql, { accountId, endpointId }: QueueKey, now: Date, limit: number) {
   const [row] = await tx<{ count: number }[]>`
     select count(*)::int as count from (
@@ -158,7 +158,7 @@ export async function countDue(tx: Sql, { accountId, endpointId }: QueueKey, now
   return row!.count;
 }
 
-/** Deletes at most `limit` replays that are older than `oldest`; returns how many. */
+/** Deletes at most `limit` replays created at or before `oldest`, and returns how many. */
 export async function deleteOldReplays(tx: Sql, oldest: Date, limit: number): Promise<number> {
   const result = await tx`
     delete from replays where (account_id, id) in (

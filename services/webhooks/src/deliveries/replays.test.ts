@@ -27,7 +27,7 @@ afterAll(() => platform.stop());
 const respondingEndpoint = (...response: EndpointResponse) => openEndpoint(platform, receivers, response);
 
 describe('replaying', () => {
-  it('sends what failed and was skipped again, and with all what was delivered too', async () => {
+  it('sends failed and skipped deliveries again, and with `all` delivered ones too', async () => {
     const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     await emitContactCreated(account, 'Delivered');
     await delivery(account, endpoint.id);
@@ -63,7 +63,7 @@ describe('replaying', () => {
     expect(empty).toMatchObject({ status: 'completed', matched: 0, done: 0 });
   });
 
-  it('sends what waits for its next try again now, and begins its schedule anew', async () => {
+  it('sends deliveries that wait for another attempt at once and restarts their schedule', async () => {
     const { account, endpoint, params, receiver, respondWith } = await respondingEndpoint(500);
     await emitContactCreated(account, 'Waits');
     await delivery(account, endpoint.id, hasTries(1));
@@ -88,7 +88,7 @@ describe('replaying', () => {
     expect(receiver.received).toHaveLength(4);
   });
 
-  it('counts what waits for its first try where all are asked for, and sends it once', async () => {
+  it('with `all` counts deliveries that wait for their first attempt, and sends them once', async () => {
     const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     receiver.respond = (_, response) => void released.then(() => response.writeHead(204).end());
@@ -111,7 +111,7 @@ describe('replaying', () => {
     expect([over.map((one) => one.tries.length), receiver.received.length]).toEqual([[1, 1], 2]);
   });
 
-  it('of many goes on until all are sent', async () => {
+  it('many deliveries continues until all are sent', async () => {
     const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     await account.client.webhooks.update({ params, body: { active: false } });
     for (let made = 0; made < 250; made += 50) {
@@ -122,7 +122,7 @@ describe('replaying', () => {
       const skipped = await sql`select from deliveries where endpoint_id = ${endpoint.id} and status = 'skipped'`;
       return skipped.length === 250;
     });
-    // Within one millisecond: the place of a replay is as exact as the database's instants.
+    // Within one millisecond, because a replay's cursor has the database's full precision.
     await sql`
       update deliveries set created_at = date_trunc('second', now()) - interval '1 day' + (random() * 999)::int * interval '1 microsecond'
       where endpoint_id = ${endpoint.id}`;
@@ -153,7 +153,7 @@ describe('replaying', () => {
     expect(receiver.received).toHaveLength(500);
   }, 90_000);
 
-  it('that overlaps another is done when all that it is about is on its way', async () => {
+  it('that overlaps another replay completes when all its deliveries are in flight', async () => {
     const { account, endpoint, params } = await respondingEndpoint(200);
     await emitContactCreated(account);
     await delivery(account, endpoint.id);
@@ -168,7 +168,7 @@ describe('replaying', () => {
     for (const one of over) expect(one.done).toBe(one.matched);
   });
 
-  it('ends as failed where the endpoint is off when its turn comes', async () => {
+  it('fails if the endpoint is disabled when its turn comes', async () => {
     const { account, endpoint, params, receiver } = await respondingEndpoint(200);
     await emitContactCreated(account);
     await delivery(account, endpoint.id);

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 afterAll(() => platform.stop());
 
-/** An endpoint with one delivery, delivered. */
+/** Opens an endpoint with one delivered delivery. */
 async function anEndpoint() {
   const opened = await openEndpoint(platform, receivers, [200]);
   await emitContactCreated(opened.account);
@@ -35,7 +35,7 @@ async function anEndpoint() {
 
 type Opened = Awaited<ReturnType<typeof anEndpoint>>;
 
-/** Begins a replay of all that an endpoint has, due from `at` on. */
+/** Begins a replay of all deliveries of an endpoint, due from `at` on. */
 async function begin(
   tx: Sql,
   { account, endpoint }: Pick<Opened, 'endpoint'> & { account: Pick<TestAccount, 'id'> },
@@ -49,7 +49,7 @@ async function begin(
 const statusOf = async ({ account, params }: Opened, { id }: Pick<ReplayRow, 'id'>) =>
   (await account.client.webhooks.replays.get({ params: { ...params, replay_id: id } })).status;
 
-it('a replay is taken on while somebody has its endpoint locked', async () => {
+it('a replay is accepted while another transaction has locked its endpoint', async () => {
   const { account, endpoint, params } = await anEndpoint();
   const replay = await inTransaction(sql, async (tx) => {
     await tx`select from endpoints where id = ${endpoint.id} for update`;
@@ -58,7 +58,7 @@ it('a replay is taken on while somebody has its endpoint locked', async () => {
   expect(replay.matched).toBe(1);
 });
 
-it('an endpoint has ten running replays at most', async () => {
+it('an endpoint has at most ten running replays', async () => {
   const [opened, other] = [await anEndpoint(), await anEndpoint()];
   const replay = async ({ account, endpoint }: Opened, body: object = { since, status: 'all' }) => {
     const { status, body: response } = await account.request('POST', `/v1/webhooks/${endpoint.id}/replay`, { body });
@@ -68,14 +68,14 @@ it('an endpoint has ten running replays at most', async () => {
   for (let made = 0; made < 10; made++) await begin(sql, opened, later);
   expect(await replay(opened)).toEqual([409, 'invalid_state']);
   expect(await replay(other)).toEqual([202, undefined]);
-  // One of nothing is over at once.
+  // A replay without deliveries completes at once.
   expect(await replay(opened, { since, until: '2020-01-02T00:00:00Z' })).toEqual([202, undefined]);
   const ofEndpoint = sql`endpoint_id = ${opened.endpoint.id} and status = 'running'`;
   await sql`update replays set status = 'completed' where id = (select id from replays where ${ofEndpoint} limit 1)`;
   expect(await replay(opened)).toEqual([202, undefined]);
 });
 
-it("an account's many replays hide nobody's", async () => {
+it("an account's many replays do not delay those of other accounts", async () => {
   const [many, one] = [await anEndpoint(), await anEndpoint()];
   const now = platform.clock.now();
   const replay = await inTransaction(sql, async (tx) => {
@@ -83,14 +83,14 @@ it("an account's many replays hide nobody's", async () => {
     return await begin(tx, one, now);
   });
   await waitFor('the replay', async () => (await statusOf(one, replay)) === 'completed');
-  // The time at which a replay was completed is the last that its row has.
+  // The time at which a replay completed is the last that its row stores.
   const [before] = await sql<{ count: number }[]>`
     select count(*)::int as count from replays m join replays o on o.id = ${replay.id}
     where m.endpoint_id = ${many.endpoint.id} and m.status = 'completed' and m.rests_until < o.rests_until`;
   expect(before!.count).toBeLessThan(10);
 });
 
-it('a replay that cannot go on keeps no other of its account back', async () => {
+it('a replay that keeps failing does not delay others of its account', async () => {
   const poison = await anEndpoint();
   const { account } = poison;
   const endpoint = await account.client.webhooks.create({ body: { url: receivers[0]!.url, events: ['webhook.test'] } });
@@ -124,9 +124,9 @@ it('an endpoint is not locked while its deliveries are searched', async () => {
   });
 });
 
-it('of what was delivered nothing is read where what failed is asked for', async () => {
+it('a replay of failed deliveries reads no delivered ones', async () => {
   const { account, endpoint } = await anEndpoint();
-  // What failed is the newest: whoever looks for it in the order of time reads all the rest first.
+  // The failed deliveries are the newest: a search in order of time would read all others first.
   await sql`
     insert into deliveries (account_id, endpoint_id, event_id, event, url, status, reason, created_at)
     select ${account.id}, ${endpoint.id}, gen_random_uuid(), 'contact.created', '', case when n > 8000 then 'failed' else 'delivered' end,

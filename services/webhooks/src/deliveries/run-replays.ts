@@ -16,27 +16,27 @@ import {
   countDue,
   lookAtReplays,
   nextOfReplay,
+  pauseReplay,
   type ReplayRow,
   restartOfReplay,
-  restReplay,
   runningReplays,
   takeReplay,
   updateReplay,
 } from './replays.sql.ts';
 
 const batch = 100;
-/** While so many deliveries of the endpoint are due a replay adds none: it never gets ahead of what the endpoint takes. */
+/** While the endpoint has this many due deliveries, a replay adds none, so that it never outpaces the endpoint. */
 const maxDue = 200;
-/** Rest of a replay whose endpoint has so many due, and of one that failed: twice as long each time, up to the longest. */
-const shortestRestMs = 500;
-const longestRestMs = { busy: 8_000, failed: 300_000 };
-/** Rests in a row that are counted: any more are as long as the last. */
-const maxRests = 10;
+/** Pause of a replay whose endpoint is busy, or that failed. It doubles each time, up to the longest. */
+const shortestPauseMs = 500;
+const longestPauseMs = { busy: 8_000, failed: 300_000 };
+/** Pauses in a row that are counted; further ones last equally long. */
+const maxPauses = 10;
 
 const finder = new RowFinder(runningReplays);
 const room = batchOf(1);
 
-/** A replay could not go on; what it had done is rolled back. */
+/** A replay that failed. Its progress is rolled back. */
 class ReplayFailed extends Error {
   readonly replay: ReplayRow;
 
@@ -47,8 +47,8 @@ class ReplayFailed extends Error {
 }
 
 /**
- * Goes on with one replay a round, round-robin by account: makes its next deliveries due, with the place noted in the same transaction. It
- * fails where its endpoint is off or gone.
+ * Continues one replay per round, round-robin by account: makes its next deliveries due and stores its progress in one
+ * transaction. The replay fails if its endpoint is disabled or deleted.
  */
 export const runReplays: Job<WebhookResources> = {
   name: 'run-replays',
@@ -60,35 +60,35 @@ export const runReplays: Job<WebhookResources> = {
     const found = await finder.take({ sql, now, scope, room }, async (due) => ({ rows: await takeReplay(sql, due) }));
     const [replay] = found.rows;
     if (replay) {
-      await goOn(replay, call).catch((error: unknown) => {
+      await continueReplay(replay, call).catch((error: unknown) => {
         throw isUnavailable(error) ? error : new ReplayFailed(replay, error);
       });
     }
     return found.hasMore;
   },
   async failed({ tx, now }, error) {
-    if (error instanceof ReplayFailed) await rest(tx, error.replay, now, longestRestMs.failed);
+    if (error instanceof ReplayFailed) await pause(tx, error.replay, now, longestPauseMs.failed);
   },
 };
 
-async function rest(tx: Sql, replay: ReplayRow, now: Date, longestMs: number): Promise<void> {
-  const ms = backoffMs({ firstMs: shortestRestMs, longestMs }, replay.rests + 1);
-  const rests = Math.min(replay.rests + 1, maxRests);
-  await restReplay(tx, replay, rests, new Date(now.getTime() + ms));
+async function pause(tx: Sql, replay: ReplayRow, now: Date, longestMs: number): Promise<void> {
+  const ms = backoffMs({ firstMs: shortestPauseMs, longestMs }, replay.rests + 1);
+  const rests = Math.min(replay.rests + 1, maxPauses);
+  await pauseReplay(tx, replay, rests, new Date(now.getTime() + ms));
 }
 
-async function goOn(replay: ReplayRow, { tx, now, resources }: WorkCall<WebhookResources>): Promise<void> {
+async function continueReplay(replay: ReplayRow, { tx, now, resources }: WorkCall<WebhookResources>): Promise<void> {
   const { account_id: accountId, endpoint_id: endpointId } = replay;
   const endpoint = await findEndpoint(tx, accountId, endpointId);
   if (!endpoint?.active) return await updateReplay(tx, replay, { ...replay, status: 'failed' }, now);
-  // Paused, it tries nothing: the replay's `done` stays behind what is tried.
+  // A paused endpoint gets no attempts, and `done` must not run ahead of them.
   if (endpoint.paused || (await countDue(tx, { accountId, endpointId }, now, maxDue)) >= maxDue) {
-    return await rest(tx, replay, now, longestRestMs.busy);
+    return await pause(tx, replay, now, longestPauseMs.busy);
   }
   const deliveries = await nextOfReplay(tx, replay, oldestShown(resources.clocks.real(), resources.retention), batch);
   const last = deliveries.at(-1);
   if (last) {
-    // Only now: outcomes of all accounts wait for whoever has locked a queue.
+    // Locks the queue as late as possible, because outcomes of all accounts wait for the lock.
     await makeDue(tx, [{ accountId, endpointId }], now);
     await restartOfReplay(
       tx,
@@ -100,7 +100,7 @@ async function goOn(replay: ReplayRow, { tx, now, resources }: WorkCall<WebhookR
   const isOver = deliveries.length < batch;
   const progress = {
     status: isOver ? ('completed' as const) : ('running' as const),
-    // What was matched and is not met is under way already, by hand or for another replay; what is met may have come later.
+    // Some matched deliveries may be in flight already; some found here may be newer than the count.
     done: isOver ? replay.matched : Math.min(replay.matched, replay.done + deliveries.length),
     cursor_at: last?.created_at ?? replay.cursor_at,
     cursor_id: last?.id ?? replay.cursor_id,

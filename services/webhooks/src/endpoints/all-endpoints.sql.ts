@@ -8,12 +8,12 @@ type Row = Omit<AnyEndpoint, 'failing_since' | 'last_error_at'> & {
   last_error_at: Date | null;
 };
 
-/** Deliveries of an endpoint that were given up and are looked at for whether it was in the last day, and for how long one may take until it is. */
-const [mostGivenUp, longestTriedMs] = [1_000, 7 * dayMs];
+/** Maximum number of failed deliveries checked per endpoint, and the longest time from creation to the last attempt. */
+const [maxFailedCounted, longestScheduleMs] = [1_000, 7 * dayMs];
 
 /**
- * Returns endpoints of all accounts, those that have been failing longest first, after the one named; null where that is not there. Those of one account
- * have the number of deliveries that were given up in the last day.
+ * Returns endpoints of all accounts after the cursor, longest failing first; null if the cursor does not exist. With
+ * `account`, includes the number of deliveries that failed in the last day.
  */
 export async function selectAllEndpoints(
   sql: Sql,
@@ -25,7 +25,7 @@ export async function selectAllEndpoints(
   const isFailing = { true: sql`and failing_since is not null`, false: sql`and failing_since is null` };
   const isAfter =
     last && sql`and (coalesce(failing_since, 'infinity'), id) > (${last.since}::text::timestamptz, ${last.id}::uuid)`;
-  // What the platform switched off has changed last by that, or by its customer since.
+  // `updated_at` of a disabled endpoint is when the platform disabled it, or a later change by the customer.
   const isDisabled =
     disabled_since && sql`and disabled_reason is not null and updated_at >= ${new Date(disabled_since)}`;
   const rows = await sql<Row[]>`
@@ -35,7 +35,7 @@ export async function selectAllEndpoints(
         where d.account_id = e.account_id and d.endpoint_id = e.id and d.status = 'pending') as pending,
       exists (
         select from queue_pauses where queue = 'deliveries' and endpoint_id = e.id) as paused,
-      ${account ? givenUp(sql, now) : sql`null`} as failed_24h
+      ${account ? countFailed(sql, now) : sql`null`} as failed_24h
     from (
       select * from endpoints where true ${failing === undefined ? sql`` : isFailing[`${failing}`]} ${isAfter ?? sql``}
         ${isDisabled ?? sql``} ${url ? sql`and strpos(lower(url), lower(${url})) > 0` : sql``}
@@ -50,19 +50,19 @@ export async function selectAllEndpoints(
   }));
 }
 
-/** Counts the deliveries of endpoint `e` that were given up in the last day: those that were made in it, or tried last. */
-const givenUp = (sql: Sql, now: Date) => sql`(
+/** Counts the deliveries of endpoint `e` that failed in the last day: created or last attempted within it. */
+const countFailed = (sql: Sql, now: Date) => sql`(
   select count(*)::float8 from (
     select * from deliveries
-    where account_id = e.account_id and endpoint_id = e.id and status = 'failed' and created_at > ${new Date(now.getTime() - longestTriedMs)}
-    order by created_at desc, id desc limit (select ${mostGivenUp}::integer)
+    where account_id = e.account_id and endpoint_id = e.id and status = 'failed' and created_at > ${new Date(now.getTime() - longestScheduleMs)}
+    order by created_at desc, id desc limit (select ${maxFailedCounted}::integer)
   ) as d
-  -- Their tries are looked up of those alone that are older.
+  -- Reads the last attempt only for deliveries older than a day.
   where case when d.created_at > ${new Date(now.getTime() - dayMs)} then true else (
     select t.at > ${new Date(now.getTime() - dayMs)} from tries t
     where t.account_id = d.account_id and t.delivery_id = d.id and t.number = d.tries_made) end)`;
 
-/** The place of an endpoint in the list: its time as text, since a Date has no microseconds. */
+/** Cursor of the list. The time is a string, because a Date drops microseconds. */
 interface Place {
   since: string;
   id: string;
@@ -74,7 +74,7 @@ async function selectPlace(sql: Sql, id: string): Promise<Place | undefined> {
   return row;
 }
 
-/** Counts the active endpoints that fail, and returns since when the first of them has. Reads those that fail, by their index. */
+/** Counts active endpoints that fail, and returns when the first began. Reads only failing endpoints, by their index. */
 export async function countFailingEndpoints(sql: Sql): Promise<{ count: number; since: Date | null }> {
   const [row] = await sql<{ count: number; since: Date | null }[]>`
     select count(*)::float8 as count, min(failing_since) as since from endpoints

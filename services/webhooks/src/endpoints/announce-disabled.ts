@@ -6,7 +6,7 @@ import { deleteAnnouncements, lockAnnouncements } from './endpoints.sql.ts';
 
 const batch = 20;
 
-/** Publishes webhook.disabled for every endpoint that the platform switched off, as it was then: the row waits until it is. */
+/** Publishes `webhook.disabled` for each endpoint that the platform disabled, in the state it had then. The row stays until it is published. */
 export const announceDisabled: Job<WebhookResources> = {
   name: 'announce-disabled',
   due: { name: 'announcements', due: null },
@@ -19,7 +19,7 @@ export const announceDisabled: Job<WebhookResources> = {
       const account = accounts.get(row.account_id);
       const previous = { active: true, disabled_reason: null };
       if (account) emit(webhookDisabled, account, { webhook: toEndpoint(row, account), previous });
-      else log.error({ account: row.account_id, endpoint: row.id }, 'an endpoint that is off belongs to no account');
+      else log.error({ account: row.account_id, endpoint: row.id }, 'a disabled endpoint has an unknown account');
     }
     await deleteAnnouncements(
       tx,

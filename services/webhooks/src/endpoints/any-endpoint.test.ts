@@ -42,8 +42,8 @@ const list = async (filter: object) =>
   (await bus.ask(listAllEndpoints, noAccount, { limit: 100, ...filter }))?.endpoints ?? [];
 const disabledSince = async (ms: number) => (await list({ disabled_since: ago(ms).toISOString() })).map(({ id }) => id);
 
-describe('endpoints that the platform switched off', () => {
-  it('are those of a time on, and none that its customer switched off', async () => {
+describe('endpoints that the platform disabled', () => {
+  it('are listed from a given time, without those that customers disabled', async () => {
     const [gone, off] = [await register(account, receiver.url), await register(account, receiver.url)];
     await account.client.updateEndpoint({ params: { endpoint_id: off.id }, body: { active: false } });
     await emitContactCreated(account);
@@ -55,8 +55,8 @@ describe('endpoints that the platform switched off', () => {
   });
 });
 
-describe('what an endpoint gave up', () => {
-  it('is counted for an account: the deliveries whose last try was within a day, however long they took', async () => {
+describe('the failed deliveries of an endpoint', () => {
+  it('are counted for an account if the last attempt was within a day, however long they took', async () => {
     receiver.respond = (_request, response) => response.writeHead(500).end();
     const { id } = await register(account, receiver.url);
     await emitContactCreated(account);
@@ -73,7 +73,7 @@ describe('what an endpoint gave up', () => {
 });
 
 describe('one endpoint', () => {
-  it('is found whoever has it, with its last 50 deliveries, newest first', async () => {
+  it('is found for any account, with its last 50 deliveries, newest first', async () => {
     const { id } = await register(account, receiver.url, { active: false });
     const newest = ago(60_000);
     await platform.database('webhooks')`
@@ -101,7 +101,7 @@ describe('one endpoint', () => {
     expect(await bus.ask(findAnyEndpoint, noAccount, { endpoint: randomUUID() })).toBeNull();
   });
 
-  it('that is off is switched on once, keeps its pause, and is sent what comes from then on', async () => {
+  it('that is disabled is enabled once, keeps its pause, and receives later events', async () => {
     const { id } = await register(account, receiver.url);
     await emitContactCreated(account);
     await delivery(account, id);
@@ -120,13 +120,13 @@ describe('one endpoint', () => {
     await delivery(account, id, ({ status }) => status === 'delivered');
   });
 
-  it('is replayed as its customer would, and refused alike', async () => {
+  it('is replayed under the same rules as for its customer', async () => {
     const { id } = await register(account, receiver.url, { events: ['contact.created'] });
     await emitContactCreated(account);
     await delivery(account, id);
     const replay = (since: Date, of = account.id) =>
       bus.ask(replayAnyEndpoint, of, { endpoint: id, since: since.toISOString() });
-    const message = 'The endpoint is switched off; switch it on first';
+    const message = 'The endpoint is disabled; set active to true first';
     expect(await replay(ago(hourMs))).toEqual({ matched: 0, refusal: { code: 'invalid_state', message, field: null } });
     await bus.ask(enableAnyEndpoint, account.id, { endpoint: id });
     expect(await replay(ago(-hourMs))).toMatchObject({ refusal: { code: 'invalid_request', field: 'since' } });

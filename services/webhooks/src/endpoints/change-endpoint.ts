@@ -3,8 +3,8 @@ import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { type EndpointRow, type EndpointValues, updateEndpointRow } from './endpoints.sql.ts';
 
 /**
- * Writes the values of an endpoint, which is locked, and has processes read it again where they have to. Whoever calls this wakes the dispatcher after
- * the commit.
+ * Updates a locked endpoint, and has processes read it again if its URL, active or paused state changed. The caller
+ * wakes the dispatcher after the commit.
  */
 export async function changeEndpoint(
   tx: Sql,

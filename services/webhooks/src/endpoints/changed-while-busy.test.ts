@@ -19,7 +19,7 @@ async function newReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-/** An endpoint with ten tries under way that end when told, and as many more as are fetched ahead waiting in memory. */
+/** Opens an endpoint with ten attempts in flight, which end on `release`, and 40 fetched deliveries waiting in memory. */
 async function busyEndpoint() {
   const account = await platform.account();
   const [receiver, other] = [await newReceiver(), await newReceiver()];
@@ -30,14 +30,14 @@ async function busyEndpoint() {
   receiver.received.length = 0;
   receiver.respond = (_, response) => void released.then(() => response.writeHead(204).end());
   await Promise.all(Array.from({ length: 50 }, (_, i) => emitContactCreated(account, `Contact ${i}`)));
-  await waitFor('ten tries under way', () => receiver.received.length === 10);
-  // Events that come when the endpoint is off are skipped: all of these wait before it is.
+  await waitFor('ten attempts in flight', () => receiver.received.length === 10);
+  // Events recorded while the endpoint is disabled are skipped, so all of these must wait before that.
   const isPending = ({ status }: { status: string }) => status === 'pending';
   await waitFor('the others to wait', async () => {
     return (await deliveriesTo(account, endpoint.id)).filter(isPending).length === 50;
   });
   const witness = await register(account, other.url, { events: ['webhook.test'] });
-  /** Resolves once the dispatcher has looked at what is due after this was called: it has sent something made since. */
+  /** Resolves once the dispatcher has completed a look that began after the call: it has sent a newer delivery. */
   const look = async () => {
     const before = other.received.length;
     await account.client.webhooks.test({ params: { endpoint_id: witness.id } });
@@ -46,7 +46,7 @@ async function busyEndpoint() {
   return { account, receiver, endpoint, params, release, look };
 }
 
-it('what waits for its turn goes to the new address', async () => {
+it('waiting deliveries go to the new URL', async () => {
   const { account, receiver, endpoint, params, release, look } = await busyEndpoint();
   const next = await newReceiver();
   await account.client.webhooks.update({ params, body: { url: next.url } });
@@ -54,12 +54,12 @@ it('what waits for its turn goes to the new address', async () => {
   release();
   await waitFor('the rest at the new address', () => next.received.length === 40);
   expect(receiver.received).toHaveLength(10);
-  await waitFor('all to be over', async () => {
+  await waitFor('all to end', async () => {
     return (await deliveriesTo(account, endpoint.id)).every((one) => one.status === 'delivered');
   });
 });
 
-it('what waits for its turn is signed with the new secret', async () => {
+it('waiting deliveries are signed with the new secret', async () => {
   const { account, receiver, endpoint, params, release, look } = await busyEndpoint();
   const { secret } = await account.client.webhooks.rotateSecret({ params, body: { overlap_seconds: 0 } });
   await look();
@@ -73,29 +73,29 @@ it('what waits for its turn is signed with the new secret', async () => {
   expect(signers.slice(10)).toEqual(Array(40).fill([false, true]));
 });
 
-it('what waits when it is switched off is not sent, and ends as failed, endpoint_disabled', async () => {
+it('waiting deliveries of a disabled endpoint are not sent and fail as endpoint_disabled', async () => {
   const { account, receiver, endpoint, params, release, look } = await busyEndpoint();
   await account.client.webhooks.update({ params, body: { active: false } });
   await look();
   release();
-  await waitFor('each to be over as it should', async () => {
+  await waitFor('each to reach its final state', async () => {
     const all = (await deliveriesTo(account, endpoint.id)).slice(0, 50);
     return all.every((one) => one.status === 'failed' && one.reason === 'endpoint_disabled');
   });
   expect(receiver.received).toHaveLength(10);
 });
 
-it('what waits when it is deleted is not sent', async () => {
+it('waiting deliveries of a deleted endpoint are not sent', async () => {
   const { account, receiver, params, release, look } = await busyEndpoint();
   await account.client.webhooks.delete({ params });
   await look();
   release();
-  // What follows on the same way has come: what waited had every chance to be sent.
+  // A later delivery has arrived, so the waiting ones would have been sent.
   await look();
   expect(receiver.received).toHaveLength(10);
 });
 
-it('three rotations in a row: every secret signs as long as its own overlap lasts', async () => {
+it('after three rotations, every secret signs until its own overlap ends', async () => {
   const account = await platform.account();
   const receiver = await newReceiver();
   const endpoint = await register(account, receiver.url);

@@ -6,7 +6,7 @@ import { toEndpoint } from './endpoint.ts';
 import { insertEndpoint, prepareEndpoint } from './endpoints.sql.ts';
 
 const maxEndpoints = 20;
-/** Those of deleted endpoints count until what was pending there has ended: made and deleted again and again they would pile up. */
+/** Queues of deleted endpoints count until their pending deliveries have ended. Otherwise repeated creating and deleting would pile them up. */
 const maxQueues = 2 * maxEndpoints;
 
 export const createEndpoint = implement(contract.createEndpoint, {
@@ -18,7 +18,7 @@ export const createEndpoint = implement(contract.createEndpoint, {
       fail('invalid_state', `An account has at most ${maxEndpoints} endpoints; delete one first`);
     }
     if (queues >= maxQueues)
-      throw serviceUnavailable('Deliveries of deleted endpoints are still being ended; try again shortly');
+      throw serviceUnavailable('Too many deleted endpoints still have pending deliveries; try again shortly');
     const secret = newSigningSecret();
     const stored = encryptSecret(resources.secretKeys, secret, account.id, id);
     const row = await insertEndpoint(tx, account.id, { ...body, id, secret: stored }, now);

@@ -3,7 +3,7 @@ import { implement } from '../implement.ts';
 import { deleteFreeQueue, endPending, noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { deleteEndpointRow, findEndpoint } from './endpoints.sql.ts';
 
-/** So many pending deliveries end with the request itself; the dispatcher ends what is beyond. */
+/** Maximum number of pending deliveries that the request ends; the dispatcher ends the rest. */
 const endedAtOnce = 1000;
 
 export const deleteEndpoint = implement(contract.deleteEndpoint, {

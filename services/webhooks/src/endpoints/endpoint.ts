@@ -3,7 +3,7 @@ import type { Endpoint } from '@customer-platform/contracts/webhooks';
 import { formatInstant } from '@customer-platform/service-kit';
 import type { EndpointRow } from './endpoints.sql.ts';
 
-/** An endpoint as the API shows it. */
+/** Converts a row to an endpoint of the API. */
 export function toEndpoint(row: EndpointRow, account: Pick<AccountContext, 'timezone'>): Endpoint {
   const { id, url, description, events, active, disabled_reason, paused } = row;
   const created_at = formatInstant(row.created_at, account.timezone);

@@ -7,13 +7,13 @@ export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'>
   updated_at: Date;
 }
 
-/** Values that a caller sets. */
+/** Values that customers set. */
 export type EndpointValues = Pick<EndpointRow, 'url' | 'description' | 'events' | 'active' | 'paused'>;
 
 const columns = (sql: Sql) =>
   sql`id, url, description, events, active, disabled_reason, paused, created_at, updated_at`;
 
-/** Keeps other registrations of the account out until the transaction ends, counts its endpoints and its queues, and names the next endpoint. */
+/** Counts an account's endpoints and queues and creates an id. Blocks other registrations of the account until the transaction ends. */
 export async function prepareEndpoint(tx: Sql, accountId: string) {
   const [count, [next]] = await Promise.all([
     countSerially(tx, `endpoints ${accountId}`, tx`endpoints where account_id = ${accountId}`),
@@ -23,7 +23,7 @@ export async function prepareEndpoint(tx: Sql, accountId: string) {
   return { count, ...next! };
 }
 
-/** Adds an endpoint under an id of the caller, because its secret is bound to it. */
+/** Inserts an endpoint with the given id, to which its secret is bound. */
 export async function insertEndpoint(
   tx: Sql,
   accountId: string,
@@ -36,7 +36,7 @@ export async function insertEndpoint(
   return row!;
 }
 
-/** Reads an endpoint; in a write, `lock` keeps it until the transaction ends. */
+/** Reads an endpoint; `lock` locks its row until the transaction ends. */
 export async function findEndpoint(sql: Sql, accountId: string, id: string, lock: 'lock' | 'read' = 'read') {
   const [row] = await sql<EndpointRow[]>`
     select ${columns(sql)} from endpoints where account_id = ${accountId} and id = ${id}
@@ -44,7 +44,7 @@ export async function findEndpoint(sql: Sql, accountId: string, id: string, lock
   return row;
 }
 
-/** Reads endpoints, newest first, after the one named. */
+/** Reads endpoints after the cursor, newest first. */
 export async function selectEndpoints(sql: Sql, accountId: string, after: string | undefined, limit: number) {
   return await sql<EndpointRow[]>`
     select ${columns(sql)} from endpoints
@@ -52,7 +52,7 @@ export async function selectEndpoints(sql: Sql, accountId: string, after: string
     order by id desc limit ${limit}`;
 }
 
-/** Writes what a caller sets. Switching on or off by hand clears why the platform had switched it off. */
+/** Updates the values that customers set. Changing `active` clears the platform's disabled reason. */
 export async function updateEndpointRow(
   tx: Sql,
   accountId: string,
@@ -63,7 +63,7 @@ export async function updateEndpointRow(
     update endpoints e set url = ${values.url}, description = ${values.description}, events = ${values.events}::text[],
       active = ${values.active}, paused = ${values.paused}, updated_at = ${now},
       disabled_reason = case when e.active = ${values.active} then e.disabled_reason end,
-      -- While it was paused nothing was tried, and nothing failed.
+      -- A paused endpoint makes no attempts, so resuming clears the time.
       failing_since = case when e.active = ${values.active} and e.url = ${values.url} and not (e.paused and not ${values.paused}::boolean)
         then e.failing_since end
     where account_id = ${accountId} and id = ${id}
@@ -71,7 +71,6 @@ export async function updateEndpointRow(
   return row!;
 }
 
-/** Deletes an endpoint. */
 export async function deleteEndpointRow(tx: Sql, accountId: string, id: string) {
   await tx`delete from endpoints where account_id = ${accountId} and id = ${id}`;
 }
@@ -83,7 +82,7 @@ export async function readSecrets(tx: Sql, accountId: string, id: string) {
   return row!;
 }
 
-/** Writes the secret that signs from now on, and those that sign beside it for a while. */
+/** Stores the new secret and the previous ones that keep signing for a while. */
 export async function replaceSecret(
   tx: Sql,
   accountId: string,
@@ -95,10 +94,10 @@ export async function replaceSecret(
     where account_id = ${accountId} and id = ${id}`;
 }
 
-/** An endpoint as it was when the platform switched it off, which nobody has been told of yet. */
+/** An endpoint as it was when the platform disabled it, not yet announced. */
 type Announcement = EndpointRow & { account_id: string; announcement: string; disabled_reason: string };
 
-/** Reads at most `limit` announcements, oldest first; they are this transaction's. */
+/** Reads at most `limit` announcements, oldest first, and locks them until the transaction ends. */
 export async function lockAnnouncements(tx: Sql, scope: Scope, limit: number) {
   return await tx<Announcement[]>`
     select account_id, id as announcement, endpoint_id as id, url, description, events, false as active, disabled_reason,
@@ -106,7 +105,7 @@ export async function lockAnnouncements(tx: Sql, scope: Scope, limit: number) {
     from announcements where true ${isOfScope(tx, scope)} order by announcements.id limit ${limit} for update skip locked`;
 }
 
-/** Removes announcements that were made. */
+/** Deletes published announcements. */
 export async function deleteAnnouncements(tx: Sql, announcements: string[]) {
   await tx`delete from announcements where id = any(${announcements}::uuid[])`;
 }

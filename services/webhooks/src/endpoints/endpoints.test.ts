@@ -75,7 +75,7 @@ describe('registering', () => {
     ]);
   });
 
-  it('twenty are taken however many ask at once, the others get 409 invalid_state', async () => {
+  it('twenty concurrent requests succeed, the others get 409 invalid_state', async () => {
     const account = await platform.account();
     const asked = Array.from({ length: 30 }, () =>
       account.request('POST', '/v1/webhooks', { body: { url: 'https://93.184.216.34/' } }),
@@ -138,7 +138,7 @@ describe('reading and changing', () => {
     expect((await owner.client.webhooks.get({ params: { endpoint_id: id } })).id).toBe(id);
   });
 
-  it('PATCH changes what it names; an empty one or the same values change nothing', async () => {
+  it('PATCH changes the given fields; an empty body or the same values change nothing', async () => {
     const account = await platform.account();
     const made = await register(account, 'https://93.184.216.34/a');
     const params = { endpoint_id: made.id };
@@ -153,7 +153,7 @@ describe('reading and changing', () => {
     expect([refused.status, refused.body.error.field]).toEqual([400, 'url']);
   });
 
-  it('deleting answers 204, then 404, and what was pending ends as failed, endpoint_deleted', async () => {
+  it('deleting returns 204, then 404, and pending deliveries fail as endpoint_deleted', async () => {
     const account = await platform.account();
     const receiver = await receiverOf();
     receiver.respond = (_, response) => response.writeHead(500).end();
@@ -170,7 +170,7 @@ describe('reading and changing', () => {
 });
 
 describe('rotating the secret', () => {
-  it('both secrets sign during the overlap, the new one alone after it', async () => {
+  it('both secrets sign during the overlap, only the new one afterwards', async () => {
     const account = await platform.account();
     const receiver = await receiverOf();
     const made = await register(account, receiver.url);
@@ -186,7 +186,7 @@ describe('rotating the secret', () => {
     expect([isSignedBy(secret, after), isSignedBy(made.secret, after)]).toEqual([true, false]);
   });
 
-  it('without an overlap the old secret signs nothing more', async () => {
+  it('without an overlap the old secret stops signing', async () => {
     const account = await platform.account();
     const receiver = await receiverOf();
     const made = await register(account, receiver.url);
@@ -220,7 +220,7 @@ describe('testing', () => {
     expect(sent.payload).toMatchObject({ type: 'webhook.test', account: account.id, data: { webhook: endpoint } });
     const done = await delivery(account, endpoint.id, (found) => found.id === sent.id && found.status === 'delivered');
     expect(done.tries).toHaveLength(1);
-    // An event that follows it on the same way has come: the test had every chance to reach the other endpoint.
+    // A later event has arrived, so the test would have reached the other endpoint.
     await platform.event(account.id, 'webhook.test');
     await emitContactCreated(account);
     await other.next();
@@ -228,7 +228,7 @@ describe('testing', () => {
     expect(await delivery(account, all.id)).toMatchObject({ event: 'contact.created' });
   });
 
-  it('at an endpoint that is off is skipped', async () => {
+  it('a disabled endpoint creates a skipped delivery', async () => {
     const account = await platform.account();
     const { id } = await register(account, 'https://93.184.216.34/', { active: false });
     const sent = await account.client.webhooks.test({ params: { endpoint_id: id } });

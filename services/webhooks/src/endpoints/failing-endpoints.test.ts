@@ -30,7 +30,7 @@ afterAll(async () => {
 
 type Said = { failing: number; longest: number };
 
-/** Waits for the gauges to say what is asked for: a scrape may have the values of the one before. */
+/** Waits for the gauges to match. A scrape may return the values of the previous one. */
 async function expectGauges(isSaid: (said: Said) => boolean): Promise<void> {
   let said: Said | undefined;
   const isSaidNow = async () => {
@@ -49,7 +49,7 @@ async function gauges(): Promise<Said> {
 
 const isNone = ({ failing, longest }: Said) => failing === 0 && longest === 0;
 
-it('says how many active endpoints fail, and for how long the first of them has', async () => {
+it('reports how many active endpoints fail, and the longest time of failing', async () => {
   const { client } = await platform.account();
   await expectGauges(isNone);
   receiver.respond = (_request, response) => response.writeHead(500).end();

@@ -4,7 +4,7 @@ import type { WebhookResources } from '../implement.ts';
 import { changeEndpoint } from './change-endpoint.ts';
 import { findEndpoint } from './endpoints.sql.ts';
 
-/** Switches an endpoint on for an operator, as its customer can. */
+/** Enables an endpoint for an operator, under the same rules as for the customer. */
 export const handleEnableAnyEndpoint = handleRequest<typeof enableAnyEndpoint, WebhookResources>(
   enableAnyEndpoint,
   async ({ accountId, resources, change }, { endpoint }) => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** Makes deliveries that are due in an hour. */
+/** Creates deliveries that are due in an hour. */
 async function insertPending(accountId: string, endpointId: string, count: number): Promise<void> {
   await sql`
     with made as (
@@ -25,8 +25,8 @@ async function insertPending(accountId: string, endpointId: string, count: numbe
 }
 
 /**
- * Has every statement that ends deliveries take so long as one of a busy database, while `work` is done; ended_sets says of each how many
- * deliveries of which account it ended, and when.
+ * Slows down every statement that ends deliveries, as on a busy database, during `work`. The table `ended_sets` records
+ * each statement's account, count and time.
  */
 async function withSlowEnds(seconds: number, work: () => Promise<void>): Promise<void> {
   await sql.unsafe(`
@@ -46,7 +46,7 @@ async function withSlowEnds(seconds: number, work: () => Promise<void>): Promise
   }
 }
 
-it('all that is pending at a deleted endpoint ends, however much it is and however slow the database', async () => {
+it('all pending deliveries of a deleted endpoint end, however many and however slow the database', async () => {
   const account = await platform.account();
   const { id } = await register(account, 'http://127.0.0.1:1');
   await insertPending(account.id, id, 3_500);
@@ -66,7 +66,7 @@ it('all that is pending at a deleted endpoint ends, however much it is and howev
   expect([...rows]).toEqual([{ status: 'failed', reason: 'endpoint_deleted' }]);
 }, 60_000);
 
-it('what ends of one account, endpoint by endpoint, does not delay the others', async () => {
+it('ending deliveries of many endpoints of one account does not delay other accounts', async () => {
   const [account, other] = [await platform.account(), await platform.account()];
   const receiver = await startReceiver();
   try {
@@ -78,7 +78,7 @@ it('what ends of one account, endpoint by endpoint, does not delay the others', 
       await Promise.all(ids.map((id) => account.client.webhooks.delete({ params: { endpoint_id: id } })));
       await emitContactCreated(other);
       await waitFor('the event of the other', () => receiver.received.length === 1);
-      const [waited] = await waitFor('its try to be written', async () => {
+      const [waited] = await waitFor('its attempt to be written', async () => {
         const tries = await sql<{ from: Date; to: Date }[]>`
           select d.created_at as from, t.at as to from tries t join deliveries d on d.account_id = t.account_id and d.id = t.delivery_id
           where t.account_id = ${other.id}`;
@@ -87,7 +87,7 @@ it('what ends of one account, endpoint by endpoint, does not delay the others', 
       const [meanwhile] = await sql<{ count: number }[]>`
         select coalesce(sum(count), 0)::int as count from ended_sets
         where account_id = ${account.id} and at between ${waited!.from} and ${waited!.to}`;
-      // A set under way, and one for each look that it takes: not one for each of the endpoints.
+      // One batch in flight and one per look, not one per endpoint.
       expect(meanwhile!.count).toBeLessThanOrEqual(4_000);
     });
   } finally {
@@ -95,7 +95,7 @@ it('what ends of one account, endpoint by endpoint, does not delay the others', 
   }
 }, 90_000);
 
-it('of a deleted endpoint no queue is left that nobody has taken: an account that is at its bound would pile them up', async () => {
+it('an unclaimed queue of a deleted endpoint is deleted, so that an account at its limit cannot pile them up', async () => {
   const account = await platform.account();
   const letTake = await keepFrom(sql, undefined, [account.id]);
   try {
@@ -111,7 +111,7 @@ it('of a deleted endpoint no queue is left that nobody has taken: an account tha
   }
 });
 
-it('endpoints that are made and deleted again and again, each with more than ends at once, leave a bounded number of queues', async () => {
+it('repeatedly creating and deleting endpoints with many pending deliveries leaves a bounded number of queues', async () => {
   const account = await platform.account();
   const letTake = await keepFrom(sql, undefined, [account.id]);
   const make = () =>
@@ -124,10 +124,10 @@ it('endpoints that are made and deleted again and again, each with more than end
       await account.client.webhooks.delete({ params: { endpoint_id: body.id } });
     }
     const refused = await make();
-    const message = 'Deliveries of deleted endpoints are still being ended; try again shortly';
+    const message = 'Too many deleted endpoints still have pending deliveries; try again shortly';
     expect([refused.status, refused.body.error]).toEqual([503, { code: 'service_unavailable', message }]);
   } finally {
     await letTake();
   }
-  await waitFor('what was pending to end', async () => (await make()).status === 201, 60_000);
+  await waitFor('pending deliveries to end', async () => (await make()).status === 201, 60_000);
 }, 120_000);

@@ -22,7 +22,7 @@ afterAll(async () => {
   await Promise.all([platform?.stop(), receiver?.stop()]);
 });
 
-/** Makes an account with two endpoints: the first is paused, the second shows that deliveries go on. */
+/** Creates an account with two endpoints: the first is paused, the second shows that deliveries continue. */
 async function openPaused() {
   const account = await platform.account();
   const [path, otherPath] = [`/${paths++}`, `/${paths++}`];
@@ -41,7 +41,7 @@ const change = (account: TestAccount, { id }: Pick<Endpoint, 'id'>, body: { paus
 const statuses = async (account: TestAccount, { id }: Pick<Endpoint, 'id'>) =>
   (await deliveriesTo(account, id)).map(({ status, reason }) => [status, reason]);
 
-it('makes deliveries and tries none until it goes on, oldest first, while others have theirs', async () => {
+it('creates deliveries and attempts none until it resumes, oldest first, while other endpoints receive theirs', async () => {
   const { account, endpoint, received, others } = await openPaused();
   for (let index = 0; index < 5; index++) {
     await emitContactCreated(account, `Contact ${index}`);
@@ -51,7 +51,7 @@ it('makes deliveries and tries none until it goes on, oldest first, while others
   expect(received()).toEqual([]);
   expect(await change(account, endpoint, { paused: false })).toMatchObject({ paused: false });
   await waitFor('all of them', () => received().length === 5);
-  // A new endpoint has one try at a time: the first is the oldest.
+  // A new endpoint has one attempt in flight: the first is the oldest.
   expect(JSON.parse(received()[0]!.body).data.contact.name).toBe('Contact 0');
   await emitContactCreated(account);
   await waitFor('what follows', () => received().length === 6);
@@ -85,7 +85,7 @@ it('accepts a test, a redelivery and a replay, which wait', async () => {
   expect(received().length).toBeGreaterThanOrEqual(4);
 });
 
-it('goes behind being off: what is pending ends, and it is still paused when it is on again', async () => {
+it('yields to disabling: pending deliveries end, and the endpoint is still paused once enabled', async () => {
   const { account, endpoint, received, others } = await openPaused();
   await emitContactCreated(account);
   await waitFor('the delivery', async () => (await deliveriesTo(account, endpoint.id)).length === 1);
@@ -99,7 +99,7 @@ it('goes behind being off: what is pending ends, and it is still paused when it 
   expect(received()).toEqual([]);
 });
 
-it('ends what is pending when it is deleted', async () => {
+it('ends pending deliveries when it is deleted', async () => {
   const { account, endpoint } = await openPaused();
   const sql = platform.database('webhooks');
   await emitContactCreated(account);
@@ -116,7 +116,7 @@ it('ends what is pending when it is deleted', async () => {
   });
 });
 
-it('lets a try under way end, which waits for its next one', async () => {
+it('lets an attempt in flight end; its delivery then waits for the next one', async () => {
   const { account, endpoint, received, others } = await openPaused();
   const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
   const { respond } = receiver;
@@ -127,7 +127,7 @@ it('lets a try under way end, which waits for its next one', async () => {
   try {
     await change(account, endpoint, { paused: false });
     await emitContactCreated(account);
-    await waitFor('a try', () => received().length === 1);
+    await waitFor('an attempt', () => received().length === 1);
     await change(account, endpoint, { paused: true });
     end();
     await waitFor('its record', async () => (await deliveriesTo(account, endpoint.id))[0]!.tries.length === 1);

@@ -5,7 +5,7 @@ import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import type { PreviousSecret } from '../sending/read-queues.sql.ts';
 import { findEndpoint, readSecrets, replaceSecret } from './endpoints.sql.ts';
 
-/** So many former secrets sign beside the new one at most; with one more the oldest stops. */
+/** Maximum number of previous secrets that sign together with the new one. One more drops the oldest. */
 const maxPrevious = 4;
 
 export const rotateEndpointSecret = implement(contract.rotateEndpointSecret, {
@@ -25,7 +25,7 @@ export const rotateEndpointSecret = implement(contract.rotateEndpointSecret, {
 
 type Secrets = Awaited<ReturnType<typeof readSecrets>>;
 
-/** Returns the secrets that sign beside the new one: the one it replaces, and earlier ones whose own overlap lasts. Without overlap, none. */
+/** Returns the secrets that sign together with the new one: the replaced one and earlier ones whose overlap lasts. None without overlap. */
 function previousSecrets(former: Secrets, overlapSeconds: number, now: Date): PreviousSecret[] {
   if (overlapSeconds === 0) return [];
   const until = new Date(now.getTime() + overlapSeconds * 1000).toISOString();

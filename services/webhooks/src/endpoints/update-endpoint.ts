@@ -8,8 +8,8 @@ import { toEndpoint } from './endpoint.ts';
 import { type EndpointValues, findEndpoint } from './endpoints.sql.ts';
 
 /**
- * Switching an endpoint off ends its pending deliveries as failed, endpoint_disabled: the dispatcher does it in sets. Pausing one keeps them
- * pending; `paused` survives being switched off and on, and goes behind that.
+ * Disabling an endpoint ends its pending deliveries as failed, `endpoint_disabled`; the dispatcher does so in batches.
+ * Pausing keeps them pending. `paused` survives disabling, which takes precedence.
  */
 export const updateEndpoint = implement(contract.updateEndpoint, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),

@@ -8,26 +8,26 @@ import {
   withinPageBytes,
 } from '@customer-platform/service-kit';
 import { firstOf } from '../deliveries/deliveries.sql.ts';
-import type { MadeDelivery } from '../sending/take-made.ts';
+import type { CreatedDelivery } from '../sending/take-made.ts';
 
-/** The filters that take an event of a type: the type itself, its family, and all. */
+/** The filters that match an event type: the type itself, its family, and `*`. */
 const filtersOf = (sql: Sql, type: string) => {
   const column = sql.unsafe(type);
   return sql`array[${column}, split_part(${column}, '.', 1) || '.*', '*']`;
 };
 
 /**
- * Takes events: those not known yet with their numbers, a delivery of each for every endpoint of its account whose filter
- * takes it (skipped where the endpoint is off), and the queues of those endpoints; returns the deliveries that are to be tried. An event that is known changes nothing. Events of an
- * account are numbered in the order in which they are given. Two statements in one round trip: the first has the counters raised and
- * locked, so that the second sees all that others of these accounts have recorded, and none is recorded beside it until the commit.
+ * Records new events with their numbers, and creates a delivery for each matching endpoint (`skipped` if disabled) and
+ * the queues. Returns the deliveries to attempt. A known event changes nothing. Events of an account are numbered in
+ * the given order. Uses two statements in one round trip: the first locks the accounts' counters until the commit. The
+ * second thus sees all events recorded before, and no other transaction records any meanwhile.
  */
 export async function takeEvents(
   tx: Sql,
   events: ReceivedEvent[],
   firstTryAt: Date,
   now: Date,
-): Promise<MadeDelivery[]> {
+): Promise<CreatedDelivery[]> {
   const accounts = events.map((event) => event.account);
   const ids = events.map((event) => event.id);
   const raised = tx`
@@ -38,9 +38,9 @@ export async function takeEvents(
   return await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
 }
 
-/** Inserts what is new of events by whose number the counters of their accounts were raised, and gives back the numbers of what is not. */
+/** Inserts the new events, whose numbers the counters already include, and returns the unused numbers of known events. */
 async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date) {
-  return await tx<MadeDelivery[]>`
+  return await tx<CreatedDelivery[]>`
     with incoming as materialized (
       select distinct on (i.account_id, i.id) i.*, (
         select true from events e where e.account_id = i.account_id and e.id = i.id) as is_known
@@ -88,7 +88,7 @@ async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, 
     where m.next_try_at is not null order by sequence`;
 }
 
-/** Adds one event that has `matched` deliveries, under its account's next number: others of the account wait until the commit. */
+/** Inserts one event with `matched` deliveries under its account's next number. Other events of the account wait until the commit. */
 export async function insertEvent(tx: Sql, event: OutboxRow, matched: number, now: Date) {
   const trace = event.trace && tx.json(event.trace as JsonValue);
   await tx`
@@ -100,28 +100,28 @@ export async function insertEvent(tx: Sql, event: OutboxRow, matched: number, no
     select ${event.account_id}, ${event.id}, last, ${event.kind}, ${event.envelope}, ${trace}::jsonb, ${matched}, ${now} from raised`;
 }
 
-/** An event as it is shown: the envelope that is sent, and its number in its account. */
+/** An event as the API shows it: its number in the account and the envelope that is sent. */
 export type EventRow = { id: string; sequence: number; envelope: string };
 
-/** The same with about how many bytes it takes. */
+/** The same, with its approximate size in bytes. */
 export type SizedEventRow = EventRow & { bytes: number };
 
-/** Reads an event that is not older than `oldest`. */
+/** Reads an event that was recorded after `oldest`. */
 export async function findEvent(sql: Sql, accountId: string, id: string, oldest: Date) {
   const [row] = await sql<EventRow[]>`
     select id, sequence, envelope from events where account_id = ${accountId} and id = ${id} and taken_at > ${oldest}`;
   return row;
 }
 
-/** Events of a list: of a kind, taken after `oldest`. */
+/** Filter of a list: by event type and recording after `oldest`. */
 interface Listed {
   type: string | undefined;
   oldest: Date;
 }
 
 /**
- * Reads events with their size in the order of their numbers: newest first, those `before` one, or oldest first, those `after` one. No more
- * than a page has room for.
+ * Reads events with their sizes, up to the size of a page. With `before`, newest first; with `after`, in ascending
+ * order.
  */
 export async function selectEvents(
   sql: Sql,
@@ -141,15 +141,15 @@ export async function selectEvents(
   return await sql<SizedEventRow[]>`${withinPageBytes(sql, page, order)}`;
 }
 
-/** Returns the number of an account's last event; 0 where there is none. */
+/** Returns the number of an account's last event, or 0. */
 export async function lastSequence(sql: Sql, accountId: string): Promise<number> {
   const [row] = await sql<{ last: number }[]>`select last from event_counters where account_id = ${accountId}`;
   return row?.last ?? 0;
 }
 
 /**
- * Returns the number after which events are read that were asked for after `after`: that one, or the last of those that are older than
- * `oldest`, whose rows may still be there by the million. Looks at about as many rows as the account's last number has bits.
+ * Returns where to start reading: `after`, or the number of the last event older than `oldest` if higher. Millions of
+ * older rows may still exist. A binary search reads about as many rows as the last number has bits.
  */
 export async function firstShown(sql: Sql, accountId: string, after: number, oldest: Date): Promise<number> {
   const isOverAfter = async (sequence: number) => {
@@ -169,8 +169,8 @@ export async function firstShown(sql: Sql, accountId: string, after: number, old
 }
 
 /**
- * Holds events against deliveries: for those taken in [from, to), how many deliveries are in each state, and how many that
- * were made are in none (0 unless something was lost).
+ * Compares events with deliveries recorded in [from, to): deliveries by status, and how many are missing. Missing must
+ * be 0, or something was lost.
  */
 export async function countUnaccounted(
   sql: Sql,

@@ -37,7 +37,7 @@ const eventsTaken = (account: Awaited<ReturnType<Platform['account']>>, count: n
     return row!.count === count;
   });
 
-/** Connects to the bus in the name of customer data. */
+/** Connects to the bus as the service `cdp`. */
 async function busOfCdp(): Promise<Bus> {
   const { NATS_URL: url, BUS_PREFIX: prefix } = platform.env('webhooks');
   return await Bus.connect(url!, { prefix: prefix!, service: 'cdp', log: createLogger('test', 'silent') });
@@ -65,7 +65,7 @@ describe('events', () => {
     expect(await account.client.events.get({ params: { event_id: one!.id } })).toEqual(one);
   });
 
-  it('that are large end a page sooner, and the pages have them all', async () => {
+  it('that are large shorten pages, and the pages contain them all', async () => {
     const account = await platform.account();
     await emitLarge(account, 30);
     await eventsTaken(account, 30);
@@ -76,7 +76,7 @@ describe('events', () => {
     expect(sizes.length).toBe(2);
   });
 
-  it('of another account are not found, nor are their ids a place in a list', async () => {
+  it('of another account are not found, and their ids are not valid cursors', async () => {
     const [owner, other] = [await platform.account(), await platform.account()];
     await emitContactCreated(owner);
     const [event] = await eventsOf(owner, 1);
@@ -102,12 +102,12 @@ describe('events', () => {
     expect(await deliveriesTo(account, live.id)).toEqual([]);
   });
 
-  it('that are internal are neither kept nor sent', async () => {
+  it('that are internal are neither stored nor sent', async () => {
     const account = await platform.account();
     const endpoint = await register(account, receiver.url);
     const contact = await emitContactCreated(account);
     await account.client.cdp.contacts.delete({ params: { contact_id: contact.id } });
-    // One for modules has the contact's name.
+    // The event for other services contains the contact's name.
     await platform.event(account.id, 'contact.deleted', (data) => 'name' in data.contact);
     await emitContactCreated(account);
     const events = await eventsOf(account, 3);
@@ -116,7 +116,7 @@ describe('events', () => {
     await waitFor('their deliveries', async () => (await deliveriesTo(account, endpoint.id)).length === 3);
   });
 
-  it('go to every endpoint whose filter takes them, skipped where it is off', async () => {
+  it('go to every endpoint with a matching filter, skipped if it is disabled', async () => {
     const account = await platform.account();
     const filters = [['*'], ['contact.*'], ['contact.created'], ['deal.won', 'contact.created']];
     const taking = await Promise.all(filters.map((events) => register(account, receiver.url, { events })));
@@ -135,20 +135,20 @@ describe('events', () => {
     expect([...rows]).toEqual([{ matched: 5 }]);
   });
 
-  it('that come twice over the bus are taken once', async () => {
+  it('that arrive twice over the bus are recorded once', async () => {
     const account = await platform.account();
     const endpoint = await register(account, receiver.url);
     const bus = await busOfCdp();
     await emitContactCreated(account);
     const [event] = await eventsOf(account, 1);
     await delivery(account, endpoint.id);
-    // The stream gets another message id: nothing but the events' own key is left to notice it.
+    // The stream sees another message id, so only the event's own key can detect the repetition.
     const { sequence: _, ...sent } = event!;
     const envelope = JSON.stringify(sent);
     const [common, trace] = [{ audience: 'public', sequence: 1, envelope }, undefined];
     await bus.publish({ ...common, trace, id: crypto.randomUUID(), kind: 'contact.created' });
     await bus.close();
-    // They are taken in their order: once the next one is there, so was the repetition.
+    // Events are taken in order: once the next one is stored, the repetition was handled.
     await emitContactCreated(account);
     const [next, first] = await eventsOf(account, 2);
     expect(first).toEqual(event);
@@ -156,7 +156,7 @@ describe('events', () => {
     await waitFor('both deliveries', async () => (await deliveriesTo(account, endpoint.id)).length === 2);
   });
 
-  it('kinds are listed with the schema of their envelope, public ones alone', async () => {
+  it('list only public kinds, with the schema of their envelope', async () => {
     const account = await platform.account();
     const { data } = await account.client.events.kinds.list();
     const kinds = data.map((one) => one.kind);
@@ -171,8 +171,8 @@ describe('events', () => {
   });
 });
 
-describe('a kind that there is not', () => {
-  it('is refused where events and deliveries are asked for by kind', async () => {
+describe('an unknown kind', () => {
+  it('is refused as a filter of events and deliveries', async () => {
     const account = await platform.account();
     const { id } = await register(account, receiver.url);
     for (const [path, field] of [
@@ -186,16 +186,16 @@ describe('a kind that there is not', () => {
         expect.stringContaining(`${field} must be an event kind`),
       ]);
     }
-    // A kind of a module that is not built yet is one all the same.
+    // A kind of a module that is not built yet is valid too.
     expect((await account.request('GET', '/v1/events?type=order.declined')).status).toBe(200);
   });
 });
 
 describe('events × matching endpoints', () => {
-  it('are the sum of all states, and a delivery that is missing is noticed', async () => {
+  it('are the sum of all states, and a missing delivery is noticed', async () => {
     const account = await platform.account();
     await Promise.all([1, 2, 3].map(() => register(account, receiver.url)));
-    // Events of all accounts are counted: these are the only ones of their day.
+    // The balance counts events of all accounts: on this day there are only these.
     platform.clock.advance(86_400_000);
     const from = new Date(platform.clock.now().getTime() - 1000);
     await Promise.all(Array.from({ length: 10 }, () => emitContactCreated(account)));

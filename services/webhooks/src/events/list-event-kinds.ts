@@ -6,7 +6,7 @@ import { implement } from '../implement.ts';
 
 const publicEvents = events.filter((event) => event.audience === 'public');
 
-/** Made once at start: the contracts do not change while a process runs. */
+/** Computed once: contracts do not change while a process runs. */
 const kinds = publicEvents
   .map(({ kind, data }) => ({ kind, schema: z.toJSONSchema(envelopeOf(kind, data), { unrepresentable: 'any' }) }))
   .sort((a, b) => (a.kind < b.kind ? -1 : 1)) as { kind: string; schema: Record<string, unknown> }[];

@@ -7,7 +7,7 @@ import { sequenceOf, toEvent } from './recorded-event.ts';
 
 const shown = { bytes: (row: SizedEventRow) => row.bytes, item: toEvent };
 
-/** Newest first, or in the order of their numbers after the one named. */
+/** Lists newest first, or in ascending order after `after_sequence`. */
 export const listEvents = implement(contract.listEvents, {
   async handle({ account, query, tx, resources, fail }) {
     const { type, limit, starting_after, after_sequence } = query;
@@ -21,7 +21,7 @@ export const listEvents = implement(contract.listEvents, {
       });
     }
     if (starting_after !== undefined) {
-      const message = 'after_sequence must be left out where starting_after is given: they list in different orders';
+      const message = 'after_sequence and starting_after cannot be combined, because they list in different orders';
       fail('invalid_request', message, 'after_sequence');
     }
     const after = await firstShown(tx, account.id, sequenceOf(after_sequence), oldest);

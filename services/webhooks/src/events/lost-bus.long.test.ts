@@ -5,19 +5,19 @@ import { holderOfEvents, passEventsOn } from '../../test/event-lease.ts';
 import { startSecondProcess } from '../../test/second-process.ts';
 import { emitContactCreated } from '../../test/webhooks.ts';
 
-/** Times that a connection breaks: the process may have asked for nothing at that moment, and then nothing is lost. */
+/** Number of times the connection breaks. If the process has no request open at that moment, nothing is lost. */
 const rounds = 3;
 
 let platform: Platform;
 /** Between the second process and the bus. */
 let relay: Relay;
 let second: ChildProcess;
-/** The process whose connection does not break, as the lease names it. */
+/** The process whose connection stays up, by the name in its lease. */
 let first: string;
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'webhooks'] });
-  // Before there is another: after that either could have it.
+  // Read before the second process starts; afterwards either could hold the lease.
   first = await waitFor('a process that takes events', () => holderOfEvents(platform));
   const { NATS_URL } = platform.env('webhooks');
   relay = await startRelay(NATS_URL!);
@@ -34,7 +34,7 @@ beforeEach(async () => {
 }, 60_000);
 
 describe('a process that takes events', () => {
-  it('and loses its connection to the bus is followed by one that has one', async () => {
+  it('and loses its bus connection is replaced by a connected one', async () => {
     const account = await platform.account();
     await emitContactCreated(account);
     await waitFor('the event', async () => (await account.client.events.list()).data.length === 1);
@@ -45,7 +45,7 @@ describe('a process that takes events', () => {
     await waitFor('the event after it', async () => (await account.client.events.list()).data.length === 2);
   }, 90_000);
 
-  it('takes what was on its way when its connection broke before what is new', async () => {
+  it('takes events that were in transit when its connection broke before newer ones', async () => {
     const account = await platform.account();
     const { id } = await emitContactCreated(account, 'Name 0');
     const numbers = Array.from({ length: 6 * rounds }, (_, index) => index + 1);
@@ -61,9 +61,9 @@ describe('a process that takes events', () => {
       }
       await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { name: `Name ${number}` } });
       if (!isLost) continue;
-      // The account's own event may be among them, or come before anybody listens.
+      // The account's own event may be among them, or arrive before the subscription.
       const made = () => platform.events(account.id).filter(({ type }) => type.startsWith('contact.'));
-      await waitFor('it on its way', () => made().length === number + 1);
+      await waitFor('the event in transit', () => made().length === number + 1);
       relay.mend();
     }
     await waitFor('all', async () => (await eventsOf()).length === numbers.length + 1);

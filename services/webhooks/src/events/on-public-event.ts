@@ -2,28 +2,28 @@ import type { Consumer } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
 import { oldestIdKept } from '../retention/retention.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
-import type { MadeDelivery } from '../sending/take-made.ts';
+import type { CreatedDelivery } from '../sending/take-made.ts';
 import { takeEvents } from './events.sql.ts';
 
-/** Takes every public event of every service, in sets and in their order, by which they are numbered; internal ones never come here. */
-export const onPublicEvent: Consumer<WebhookResources, readonly MadeDelivery[]> = {
+/** Records all public events in batches, numbered in stream order. Internal events are not in the filter. */
+export const onPublicEvent: Consumer<WebhookResources, readonly CreatedDelivery[]> = {
   name: 'public-events',
   filter: { audience: 'public' },
   batchSize: 500,
   inOrder: true,
-  // An event's own row, which is kept as long as it is taken at all, is the mark of having taken it.
+  // The event's row marks it as taken. It is kept for as long as the consumer accepts the event.
   knowsTaken: true,
   async take({ tx, now, resources }, events) {
-    // Requeued after weeks, where events are kept for less: its row might be dropped at once.
+    // An event requeued after weeks may be older than the retention. Its row could be dropped at once.
     const oldest = oldestIdKept(resources.retention.keptMs);
     const old = events.find(({ id }) => id.toLowerCase() < oldest);
-    if (old) throw new Error(`event ${old.id} is older than EVENT_RETENTION_DAYS and a week: it is not delivered`);
+    if (old) throw new Error(`event ${old.id} is older than EVENT_RETENTION_DAYS plus a week and is not delivered`);
     const waitMs = nextWaitMs(resources.schedule, 0, Math.random(), undefined) ?? 0;
     return await takeEvents(tx, events, new Date(now.getTime() + waitMs), now);
   },
   committed({ dispatcher, schedule, deliveriesDue, feed }, events, taken) {
-    // What is due at once and belongs to queues that this process holds is sent from memory; the rest is looked for, by all processes.
-    if (schedule[0] !== 0 || !dispatcher.takeMade(taken ?? [], events)) deliveriesDue();
+    // Sends deliveries from memory if they are due at once and this process holds their queues. All processes look for the rest.
+    if (schedule[0] !== 0 || !dispatcher.claimCreated(taken ?? [], events)) deliveriesDue();
     feed.recorded(new Set(events.map(({ account }) => account)));
   },
 };

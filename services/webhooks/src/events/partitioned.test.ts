@@ -34,7 +34,7 @@ afterAll(async () => {
   await sql?.end();
 });
 
-/** Returns all that customers and processes see. */
+/** Returns everything visible to customers and processes. */
 async function seen() {
   const [counts] = await sql`
     select (select count(*)::int from inbox) as inbox, (select count(*)::int from tries) as tries,
@@ -53,7 +53,7 @@ async function seen() {
   };
 }
 
-/** Returns the numbers of what is listed, in the order in which it was taken. */
+/** Returns the sequence numbers of the listed events, in the order in which they were taken. */
 async function sequences(): Promise<number[]> {
   const rows = await selectEvents(sql, account, { type: undefined, after: 0, oldest }, 100);
   const taken = await sql<{ id: string }[]>`select id from events where account_id = ${account} order by taken_at, id`;
@@ -61,7 +61,7 @@ async function sequences(): Promise<number[]> {
   return rows.map(({ sequence }) => sequence);
 }
 
-/** Takes an event, reads it as due and writes that it was delivered, as processes of the release before do. */
+/** Takes an event, reads it as due and writes that it was delivered, with the previous release's statements. */
 async function workAsBefore(connection: Parameters<typeof takeEventBefore>[0], event: string): Promise<void> {
   expect(await takeOnceBefore(connection, account, event)).toBe(true);
   expect(await takeOnceBefore(connection, account, event)).toBe(false);
@@ -74,9 +74,9 @@ async function workAsBefore(connection: Parameters<typeof takeEventBefore>[0], e
   await writeOutcomeBefore(connection, { account, endpoint, delivery: made!.id });
 }
 
-it('a schema with rows keeps each of them, and processes of the release before work on, with statements prepared before', async () => {
+it('a migration keeps all rows, and processes of the previous release continue with their prepared statements', async () => {
   for (const event of events.slice(0, 18)) await takeEventBefore(sql, account, event);
-  // Each of them often enough for its plan to be kept.
+  // Often enough for PostgreSQL to keep each generic plan.
   for (let round = 0; round < 8; round++) await workAsBefore(sql, randomUUIDv7());
   const before = await seen();
   expect([before.events.length, before.counts]).toEqual([26, { inbox: 8, tries: 8, pending: 18 }]);
@@ -87,14 +87,14 @@ it('a schema with rows keeps each of them, and processes of the release before w
   expect([after.events.length, after.counts]).toEqual([34, { inbox: 16, tries: 16, pending: 18 }]);
   expect((await countUnaccounted(sql, oldest, new Date(Date.now() + 60_000))).unaccounted).toBe(0);
   expect(await sequences()).toEqual(Array.from({ length: 34 }, (_, index) => index + 1));
-  // Ids of the weeks to come too, in the partitions that were made for them.
+  // Also ids of the coming weeks, in the partitions created for them.
   const later = (days: number) => sql<{ id: string }[]>`select uuidv7(make_interval(days => ${days})) as id`;
   for (const days of [9, 13]) await takeEventBefore(sql, account, (await later(days))[0]!.id);
   expect(await forgetEventBefore(sql)).toBe(events[0]);
   expect((await seen()).events).toHaveLength(35);
 });
 
-it('what was there was neither read nor indexed again: the first partition has the indexes that the table had', async () => {
+it('existing rows are neither read nor indexed again: the first partition has the indexes of the old table', async () => {
   const rows = await sql<{ table: string; names: string[] }[]>`
     select c.relname as table, array_agg(i.indexrelid::regclass::text order by 1) as names
     from pg_class c join pg_index i on i.indrelid = c.oid where c.relname like '%\\_before' group by 1 order by 1`;
@@ -109,7 +109,7 @@ it('what was there was neither read nor indexed again: the first partition has t
   expect(checks).toHaveLength(0);
 });
 
-it('statements that name an id read one partition, and lists merge the newest of each, also by a plan for any values', async () => {
+it('statements with an id read one partition, and lists merge the newest rows of each, also with a generic plan', async () => {
   const plans = await inTransaction(sql, async (tx) => {
     await tx`set local plan_cache_mode = force_generic_plan`;
     await tx`set local enable_seqscan = off`;
@@ -151,7 +151,7 @@ it('statements that name an id read one partition, and lists merge the newest of
     plan.split('\n').filter((line) => /Scan/.test(line) && !/never executed|Function Scan/.test(line)).length;
   expect([read(plans.change), read(plans.tries)]).toEqual([1, 1]);
   expect(plans.tries).toContain('Subplans Removed');
-  // The first of each partition, in the order of the index.
+  // The first of each partition, in index order.
   for (const plan of [plans.events, plans.kind]) {
     expect(plan).toContain('Merge Append');
     expect(plan).not.toMatch(/Sort Method|Seq Scan/);

@@ -34,7 +34,7 @@ async function readAll(account: TestAccount, limit = 100): Promise<RecordedEvent
   return events;
 }
 
-/** Waits until an account has so many events, and returns them in their order. */
+/** Waits until an account has `count` events, and returns them in order. */
 const eventsOf = (account: TestAccount, count: number) =>
   waitFor(
     `${count} events`,
@@ -48,7 +48,7 @@ const eventsOf = (account: TestAccount, count: number) =>
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 const sequencesOf = (events: readonly RecordedEvent[]) => events.map(({ sequence }) => sequence);
 
-/** Returns an event of an account as it comes from the bus. */
+/** Returns an event of an account as received from the bus. */
 function received(account: string, id: string = randomUUIDv7()): ReceivedEvent {
   const content = { id, type: 'deal.won', timestamp: '2026-11-21T03:00:00Z', account, mode: 'live', data: {} } as const;
   return { ...content, sequence: 0, text: JSON.stringify(content), trace: undefined };
@@ -56,7 +56,7 @@ function received(account: string, id: string = randomUUIDv7()): ReceivedEvent {
 
 const take = (tx: Sql, events: ReceivedEvent[]) => takeEvents(tx, events, new Date(), new Date());
 
-it('what was taken is told with the queues that it is due in, and nothing that is known or not to be tried', async () => {
+it('taking events returns their deliveries with the queues, without known events and skipped deliveries', async () => {
   const account = await platform.account();
   const [one, other] = [await register(account, receiver.url), await register(account, receiver.url)];
   await register(account, receiver.url, { active: false });
@@ -110,11 +110,11 @@ describe('the sequence of an account', () => {
     });
     const sent = deliveries.map(({ headers, body }) => [JSON.parse(body).id, headers['webhook-sequence']]);
     expect(sent.sort()).toEqual(events.map(({ id, sequence }) => [id, String(sequence)]).sort());
-    // A delivery's body is the envelope alone.
+    // The body of a delivery is the envelope without the sequence.
     for (const { body } of deliveries) expect(Object.keys(JSON.parse(body))).toHaveLength(6);
   });
 
-  it('has webhook.test, once, and nothing twice that comes again', async () => {
+  it('includes webhook.test once, and repeated events only once', async () => {
     const account = await platform.account();
     const { id } = await register(account, receiver.url);
     await emitContactCreated(account);
@@ -131,7 +131,7 @@ describe('the sequence of an account', () => {
     expect(sequencesOf(await eventsOf(account, 5))).toEqual(upTo(5));
   });
 
-  it('has no gap where a transaction is rolled back, and shows no event before those with lower numbers', async () => {
+  it('has no gap after a rollback, and shows no event before those with lower numbers', async () => {
     const account = await platform.account();
     const sql = platform.database('webhooks');
     const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
@@ -154,7 +154,7 @@ describe('the sequence of an account', () => {
 });
 
 describe('GET /v1/events with after_sequence', () => {
-  it('lists what follows in ascending order, page by page, all kinds and one', async () => {
+  it('lists later events in ascending order, page by page, of all kinds or one', async () => {
     const account = await platform.account();
     const { id } = await emitContactCreated(account);
     for (let index = 0; index < 4; index++) {
@@ -176,7 +176,7 @@ describe('GET /v1/events with after_sequence', () => {
     }
   });
 
-  it('ends pages of large events early, and the pages have them all', async () => {
+  it('ends pages of large events early, and the pages contain them all', async () => {
     const account = await platform.account();
     await emitLarge(account, 30);
     expect(sequencesOf(await eventsOf(account, 30))).toEqual(upTo(30));
@@ -184,7 +184,7 @@ describe('GET /v1/events with after_sequence', () => {
     expect([first.data.length < 30, first.next]).toEqual([true, String(first.data.length)]);
   });
 
-  it('begins with the first event that is still shown', async () => {
+  it('begins with the first event within the retention', async () => {
     const account = await platform.account();
     const sql = platform.database('webhooks');
     await inTransaction(sql, (tx) =>
@@ -202,7 +202,7 @@ describe('GET /v1/events with after_sequence', () => {
     expect((await account.client.events.list({ query: { after_sequence: 0 } })).data).toEqual([]);
   });
 
-  it('is refused by its field where it is no number, or given with starting_after', async () => {
+  it('is refused by field if it is not a number or is combined with starting_after', async () => {
     const account = await platform.account();
     await emitContactCreated(account);
     const [event] = await eventsOf(account, 1);
@@ -222,7 +222,7 @@ describe('two processes', () => {
   }, 60_000);
   afterAll(() => void second?.kill('SIGKILL'));
 
-  it('number the events of one account without gaps, and those of one contact in the order of its changes, also when one is killed', async () => {
+  it('number the events of one account without gaps and those of one contact in order, even if one is killed', async () => {
     const account = await platform.account();
     const contacts = await Promise.all(upTo(4).map(() => emitContactCreated(account, 'Name 0')));
     const change = async (contact: string, from: number, to: number) => {

@@ -9,8 +9,8 @@ import { makeDue } from '../sending/dispatch.sql.ts';
 import { insertEvent } from './events.sql.ts';
 
 /**
- * The event and its one delivery are written here, so that no other endpoint gets it and the response can show the delivery;
- * when the same event comes back over the bus it is known already.
+ * Writes the event and its only delivery, so that no other endpoint gets it and the response shows it. When the event
+ * arrives over the bus, it is already known.
  */
 export const testEndpoint = implement(contract.testEndpoint, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),

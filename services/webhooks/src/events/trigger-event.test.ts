@@ -21,7 +21,7 @@ afterAll(async () => {
   await Promise.all([platform?.stop(), receiver?.stop()]);
 });
 
-it('an example of every kind is recorded, and sent to the endpoints that want it', async () => {
+it('an example of every kind is recorded and sent to matching endpoints', async () => {
   const account = await platform.account();
   const sandbox = { ...account, client: account.testClient };
   const { id } = await sandbox.client.webhooks.create({ body: { url: receiver.url, events: ['order.*'] } });
@@ -47,11 +47,11 @@ it('an example of every kind is recorded, and sent to the endpoints that want it
       .toSorted(),
   );
   await delivery(sandbox, id, ({ event, status }) => event === 'order.created' && status === 'delivered');
-  // Nobody else takes it for what has happened.
+  // No other service treats the example as real.
   expect((await sandbox.client.cdp.contacts.list({})).data).toEqual([]);
 });
 
-it('has the fields that the caller gave in place of those of the example, and the whole is what the kind has', async () => {
+it('given fields replace those of the example, and the result matches the schema of the kind', async () => {
   const { testClient: client, testKey: key, request } = await platform.account();
   const example = await client.events.trigger({ body: { type: 'contact.updated' } });
   const contact = { name: 'Ada', fields: { points: 5 } };
@@ -61,7 +61,7 @@ it('has the fields that the caller gave in place of those of the example, and th
   expect(sent.data).toEqual({ contact: { ...exampleContact, ...contact }, previous: { ...previous, name: 'Eve' } });
   expect(await client.events.get({ params: { event_id: sent.id } })).toMatchObject({ data: sent.data });
   const wrong: [object, string][] = [
-    [{ deal: {} }, 'data.deal is nothing that contact.updated has; it has contact, previous'],
+    [{ deal: {} }, 'data.deal is not a field of contact.updated, which has contact, previous'],
     [{ contact: { number: 'one' } }, 'data.contact.number must be'],
     [{ contact: null }, 'data.contact must be'],
   ];
@@ -81,7 +81,7 @@ it('a stream shows it', async () => {
   stream.close();
 });
 
-it('a live account gets none, and a kind that is none is refused by its field', async () => {
+it('a live account gets 404, and an unknown kind is refused by field', async () => {
   const account = await platform.account();
   await expect(account.client.events.trigger({ body: { type: 'deal.won' } })).rejects.toMatchObject({
     status: 404,

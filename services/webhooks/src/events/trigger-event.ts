@@ -9,7 +9,7 @@ import { takeEvents } from './events.sql.ts';
 
 const notInLive = 'Example events are for the sandbox: use a test key, cp_test_…';
 
-/** Records an example here alone: on the bus other modules would take it for what has happened. */
+/** Records the example only here, because other services would treat it as real if it were on the bus. */
 export const triggerEvent = implement(contract.triggerEvent, {
   async handle({ account, body, tx, now, fail }) {
     if (account.mode === 'live') return fail('not_found', notInLive);
@@ -28,8 +28,8 @@ export const triggerEvent = implement(contract.triggerEvent, {
 type Data = Record<string, unknown>;
 
 /**
- * Returns the example of a kind with the values that the caller gave: of a resource those fields, of anything else the whole. Throws
- * invalid_request.
+ * Returns the example of a kind with the given values. A given resource replaces single fields, any other value
+ * replaces the whole. Throws `invalid_request`.
  */
 function dataOf({ kind, data }: EventDefinition, given: Data | undefined): unknown {
   const example = exampleOfEvent(kind) as Data;
@@ -37,7 +37,7 @@ function dataOf({ kind, data }: EventDefinition, given: Data | undefined): unkno
   const known = Object.keys((data as z.ZodObject).shape);
   const other = Object.keys(given).find((name) => !known.includes(name));
   if (other !== undefined) {
-    const message = `data.${other} is nothing that ${kind} has; it has ${known.join(', ')}`;
+    const message = `data.${other} is not a field of ${kind}, which has ${known.join(', ')}`;
     throw new ApiError('invalid_request', message, { field: 'data' });
   }
   const values = Object.entries(given).map(([name, value]) => {

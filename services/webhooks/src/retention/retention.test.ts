@@ -22,14 +22,14 @@ afterAll(async () => {
   await Promise.all([platform.stop(), receiver.stop()]);
 });
 
-it('EVENT_RETENTION_DAYS is 30 days unless it is set, to 1 day at least and 3,650 at most', () => {
+it('EVENT_RETENTION_DAYS defaults to 30 days and accepts 1 to 3,650', () => {
   const { EVENT_RETENTION_DAYS: setting } = webhooksConfig.shape;
   const read = (value: string | undefined) => setting.safeParse(value).data;
   expect([undefined, '1', '45', '3650'].map(read)).toEqual([30, 1, 45, 3650]);
   expect(['0', '-1', '1.5', '3651', 'thirty', '30d'].map(read)).toEqual(Array(6).fill(undefined));
 });
 
-it('rows are dropped a week later than they are shown, by the end of their partition', () => {
+it('rows are dropped a week after they are last shown, at the end of their partition', () => {
   const tables = partitionsOf(retentionOf(10)).map(({ table, keptMs }) => [table, keptMs / dayMs]);
   expect(tables).toEqual([
     ['events', 17],
@@ -38,7 +38,7 @@ it('rows are dropped a week later than they are shown, by the end of their parti
   ]);
 });
 
-it('there are few partitions of a table, however long rows are kept, and two weeks ahead at least', () => {
+it('a table has few partitions, however long rows are kept, and at least two weeks ahead', () => {
   for (const days of [1, 30, 60, 61, 365, 3650]) {
     const tables = partitionsOf(retentionOf(days));
     const counts = tables.map((table) => Math.ceil(table.keptMs / dayMs / table.days) + 1 + table.ahead);
@@ -50,8 +50,8 @@ it('there are few partitions of a table, however long rows are kept, and two wee
   expect([events!.days, deliveries!.days, tries!.days]).toEqual([7, 7, 1]);
 });
 
-describe('what is as old as events are kept', () => {
-  it('is found and listed nowhere from that millisecond on, and until then everywhere', async () => {
+describe('data at the end of the retention', () => {
+  it('is found and listed until that millisecond and not afterwards', async () => {
     const account = await platform.account();
     const endpoint = await register(account, receiver.url);
     const now = new Date();
@@ -105,7 +105,7 @@ describe('what is as old as events are kept', () => {
     });
   });
 
-  it('is gone for customers, by the setting, and neither sent again nor replayed', async () => {
+  it('is not visible to customers and neither redelivered nor replayed', async () => {
     const account = await platform.account();
     const endpoint = await register(account, receiver.url);
     await emitContactCreated(account, 'Old');
@@ -129,7 +129,7 @@ describe('what is as old as events are kept', () => {
   });
 });
 
-it('an event that is requeued when its row would be dropped at once is not taken, and says why', async () => {
+it('an event requeued after its retention is rejected with a reason', async () => {
   const account = await platform.account();
   const endpoint = await register(account, receiver.url);
   const { NATS_URL, BUS_PREFIX } = platform.env('webhooks');
@@ -147,12 +147,12 @@ it('an event that is requeued when its row would be dropped at once is not taken
   };
   const [old, young] = [await publish(10 * dayMs + 1), await publish(10 * dayMs - 60_000)];
   await bus.close();
-  const [reason] = await waitFor('it to be set aside', async () => {
+  const [reason] = await waitFor('the event to be set aside', async () => {
     const rows = await sql<{ reason: string }[]>`
       select reason from failed_events where account_id = ${account.id} and queue = 'public-events'`;
     return rows.length > 0 && rows.map((row) => row.reason);
   });
-  expect(reason).toContain(`event ${old} is older than EVENT_RETENTION_DAYS and a week`);
+  expect(reason).toContain(`event ${old} is older than EVENT_RETENTION_DAYS plus a week`);
   await delivery(account, endpoint.id);
   expect((await deliveriesTo(account, endpoint.id)).map(({ event_id }) => event_id)).toEqual([young]);
 });

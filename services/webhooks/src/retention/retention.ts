@@ -1,37 +1,37 @@
 import { dayMs, type PartitionedTable, uuidAt } from '@customer-platform/service-kit';
 
-/** For how long events, and the deliveries made of them, are shown and kept, in milliseconds. */
+/** How long events and their deliveries are shown and kept, in ms. */
 export interface Retention {
   shownMs: number;
-  /** Age by its id at which a row may be gone. */
+  /** A row whose id is older may be dropped. */
   keptMs: number;
 }
 
 /**
- * An event's id is up to a week older than the row when the bus was late with it, and a delivery that is asked for again on its last day has
- * its schedule before it.
+ * A late bus makes an event's id up to a week older than its row. A delivery redelivered on its last day still has its
+ * schedule ahead.
  */
 const beyondMs = 7 * dayMs;
 
-/** Returns the retention of so many days. */
+/** Returns the retention for a number of days. */
 export function retentionOf(days: number): Retention {
   return { shownMs: days * dayMs, keptMs: days * dayMs + beyondMs };
 }
 
-/** Events that were taken at this instant or before, and deliveries made then, are over at `now`: shown no more. */
+/** Returns the time at or before which events and deliveries are no longer shown. */
 export function oldestShown(now: Date, { shownMs }: Retention): Date {
   return new Date(now.getTime() - shownMs);
 }
 
-/** Returns the least id that is not older than `keptMs`, by the machine's clock: ids are made by it, whatever a process takes for now. */
+/** Returns the lowest id not older than `keptMs`. Uses the system clock, which also creates the ids. */
 export function oldestIdKept(keptMs: number): string {
   return uuidAt(Date.now() - keptMs);
 }
 
-/** Days of retention up to which partitions are days and weeks; of more of them they are longer, since each costs every list. */
+/** Up to this retention in days, partitions span days and weeks. Beyond it they are longer, since each partition slows every list. */
 const daysInDays = 60;
 
-/** Returns the tables that are partitioned by time: deliveries by week, for whatever is due or listed is read from each partition. */
+/** Returns the tables partitioned by time. Deliveries use weeks, because every read of due or listed rows visits each partition. */
 export function partitionsOf({ shownMs, keptMs }: Retention): PartitionedTable[] {
   const length = Math.ceil(shownMs / dayMs / daysInDays);
   const weeks = { days: 7 * length, ahead: Math.ceil(3 / length), keptMs };

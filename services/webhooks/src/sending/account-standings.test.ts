@@ -9,21 +9,21 @@ afterEach(async () => {
   await Promise.all(standings.splice(0).map((one) => one.stop()));
 });
 
-/** Standings that ask `fetch`; `settled` waits until something was learned, or not, of accounts so many times. */
+/** Creates standings that call `fetch`; `settled` waits until `learned` was called `times` times. */
 function standingsOf(fetch: (accountId: string) => Promise<AccountContext | null>) {
   const directory = new AccountDirectory(fetch);
   const learned: string[] = [];
   const log = createLogger('webhooks', 'silent');
   const made = new AccountStandings({ accounts: directory, log, learned: (accountId) => learned.push(accountId) });
   standings.push(made);
-  const settled = (times: number) => waitFor('an answer', () => learned.length >= times);
+  const settled = (times: number) => waitFor('a reply', () => learned.length >= times);
   return { made, directory, settled };
 }
 
 const account = (suspended: boolean) => ({ suspended }) as AccountContext;
 
 describe('AccountStandings', () => {
-  it('lets nothing out before it knows the account, and nothing of one that is suspended, until that ends', async () => {
+  it('allows nothing before the account is known or while it is suspended', async () => {
     let isSuspended = false;
     const { made, directory, settled } = standingsOf(async () => account(isSuspended));
     expect(made.maySend('a')).toBe(false);
@@ -36,13 +36,13 @@ describe('AccountStandings', () => {
     expect([made.maySend('a'), made.suspended()]).toEqual([false, ['a']]);
     isSuspended = false;
     directory.forget('a');
-    // Asking who is suspended asks for what is not known any more.
+    // Listing the suspended accounts fetches those that are no longer cached.
     expect(made.suspended()).toEqual(['a']);
     await settled(3);
     expect([made.suspended(), made.maySend('a')]).toEqual([[], true]);
   });
 
-  it('where the gateway does not answer goes by what was last known, and asks seldom', async () => {
+  it('uses the last known standing and retries rarely if the gateway does not reply', async () => {
     let asked = 0;
     let isReplying = true;
     const { made, directory, settled } = standingsOf(async (accountId) => {
@@ -64,7 +64,7 @@ describe('AccountStandings', () => {
     expect(asked).toBe(3);
   });
 
-  it('an account that is none sends what it has', async () => {
+  it('allows an unknown account to send', async () => {
     const { made, settled } = standingsOf(async () => null);
     made.maySend('gone');
     await settled(1);

@@ -1,26 +1,26 @@
 import { type AccountDirectory, type Logger, LRUCache, WakeLoop } from '@customer-platform/service-kit';
 
-/** Time after which an account is fetched again, if the gateway did not reply. */
+/** If the gateway does not reply, an account is fetched again after this time. */
 const retryMs = 5000;
 const maxFailed = 10_000;
 
 export type AccountStandingsOptions = {
   accounts: Pick<AccountDirectory, 'known' | 'learn'>;
   log: Logger;
-  /** Called when something was learned of an account. */
+  /** Called after each attempt to fetch an account, also after a failed one. */
   learned: (accountId: string) => void;
 };
 
 /**
- * Says whose deliveries may be sent: nothing of a suspended account is. An account that is not known, or that changed, is asked for
- * first; where the gateway does not reply, what was last known of it holds, and an account of which nothing ever was may send.
+ * Decides which accounts may send: suspended accounts may not. An unknown or changed account is fetched first. If the
+ * gateway does not reply, the last known standing applies. An account with no known standing may send.
  */
 export class AccountStandings {
   readonly #options: AccountStandingsOptions;
-  /** Accounts that were suspended when last heard of. */
+  /** Accounts that were suspended when last fetched. */
   readonly #suspended = new Set<string>();
   readonly #asking = new Set<string>();
-  /** By account, the time at which the gateway did not reply. */
+  /** Maps an account to the time of its last failed fetch. */
   readonly #failedAtMs = new LRUCache<string, number>({ max: maxFailed });
   readonly #loop: WakeLoop;
 
@@ -41,7 +41,7 @@ export class AccountStandings {
     return this.#failedAtMs.has(accountId) && !this.#suspended.has(accountId);
   }
 
-  /** Accounts that are suspended, of those that were ever asked about here. */
+  /** Returns the suspended accounts among those this process has checked. */
   suspended(): string[] {
     for (const accountId of this.#suspended) this.maySend(accountId);
     return [...this.#suspended];
@@ -65,7 +65,7 @@ export class AccountStandings {
     try {
       await accounts.learn(ids);
     } catch (error) {
-      log.warn({ err: error, accounts: ids.length }, 'accounts could not be asked for; what is known of them holds');
+      log.warn({ err: error, accounts: ids.length }, 'could not fetch accounts; their last known standing applies');
     }
     for (const accountId of ids) {
       this.#asking.delete(accountId);

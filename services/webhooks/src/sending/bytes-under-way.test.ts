@@ -6,7 +6,7 @@ import type { DueDelivery } from './outcome.ts';
 const mebibyte = 1_048_576;
 const large = 'x'.repeat(900 * 1_024);
 
-/** An endpoint that has earned ten tries at once, with so many deliveries fetched. */
+/** Creates an endpoint with a cap of ten attempts and `count` fetched deliveries. */
 function endpointOf(accountId: string, envelope: string, count: number): HeldEndpoint {
   const held = new HeldEndpoint({ accountId, endpointId: crypto.randomUUID() }, 10);
   const rest = { run: 1, step: 0, isManual: false, sequence: 1, trace: null };
@@ -16,7 +16,7 @@ function endpointOf(accountId: string, envelope: string, count: number): HeldEnd
   return held;
 }
 
-/** Begins tries of endpoints in turn until none may; returns what is under way. */
+/** Begins attempts of the endpoints in turn until none may begin; returns those in flight. */
 function beginAll(endpoints: HeldEndpoint[], bytes: BytesUnderWay): [HeldEndpoint, DueDelivery][] {
   const begun: [HeldEndpoint, DueDelivery][] = [];
   for (let before = -1; before < begun.length; ) {
@@ -32,19 +32,19 @@ function beginAll(endpoints: HeldEndpoint[], bytes: BytesUnderWay): [HeldEndpoin
 const sizeOf = (begun: [HeldEndpoint, DueDelivery][]) =>
   begun.reduce((sum, [, { envelope }]) => sum + envelope.length, 0);
 
-describe('what is under way', () => {
-  it('takes no more than 8 MiB of one account, however many endpoints it has', () => {
+describe('the bytes in flight', () => {
+  it('are at most 8 MiB per account, however many endpoints it has', () => {
     const endpoints = Array.from({ length: 20 }, () => endpointOf('one', large, 20));
     const begun = beginAll(endpoints, new BytesUnderWay());
     expect([begun.length > 0, sizeOf(begun) <= 8 * mebibyte]).toEqual([true, true]);
   });
 
-  it('is not bounded by its bytes where events are as small as they usually are', () => {
+  it('do not limit events of usual size', () => {
     const endpoints = Array.from({ length: 20 }, () => endpointOf('one', 'x'.repeat(2_048), 20));
     expect(beginAll(endpoints, new BytesUnderWay())).toHaveLength(200);
   });
 
-  it('lets one of each account begin, however much others have under way', () => {
+  it('let each account begin one delivery, however much others have in flight', () => {
     const bytes = new BytesUnderWay();
     const names = Array.from({ length: 40 }, (_, i) => `account ${i}`);
     beginAll(
@@ -54,7 +54,7 @@ describe('what is under way', () => {
     expect(beginAll([endpointOf('new', large, 20)], bytes)).toHaveLength(1);
   });
 
-  it('lets small ones begin always', () => {
+  it('let small deliveries always begin', () => {
     const bytes = new BytesUnderWay();
     const names = Array.from({ length: 40 }, (_, i) => `account ${i}`);
     beginAll(
@@ -67,7 +67,7 @@ describe('what is under way', () => {
     expect(beginAll([endpointOf('new 4096', large, 20)], bytes)).toHaveLength(1);
   });
 
-  it('goes on as tries end', () => {
+  it('are freed when attempts end', () => {
     const bytes = new BytesUnderWay();
     const endpoints = Array.from({ length: 20 }, () => endpointOf('one', large, 20));
     let done = 0;
@@ -81,8 +81,8 @@ describe('what is under way', () => {
   });
 });
 
-describe('what is fetched', () => {
-  it('is no more of an endpoint while a large event of it waits', () => {
+describe('fetched deliveries', () => {
+  it('of an endpoint do not increase while a large event waits', () => {
     expect([0, 1].map((count) => endpointOf('one', large, count).wanted(10))).toEqual([40, 0]);
     expect(endpointOf('one', 'x'.repeat(2_048), 10).wanted(10)).toBe(40);
   });

@@ -1,32 +1,32 @@
 import type { DueDelivery } from './outcome.ts';
 
-/** Bytes of all deliveries under way: half a process's memory would be full of a few accounts' large events otherwise. */
+/** Limit in bytes for all deliveries in flight. Without it, large events of a few accounts could fill half the heap. */
 const most = 32 * 1_048_576;
-/** Part of what is free that one account may hold: alone it gets a quarter of all. */
+/** Fraction of the free bytes that one account may hold. An account alone gets a quarter of the limit. */
 const part = 1 / 3;
-/** A delivery of so many bytes at most may always begin, and does not count: the number of tries under way bounds these. */
+/** A delivery of at most this many bytes can always begin and is not counted. The limit on attempts in flight bounds these. */
 const smallBytes = 4_096;
 
 type Sent = Pick<DueDelivery, 'envelope'>;
 
 /**
- * Shares the memory for what is under way among accounts. One large delivery of an account may always begin, and every small one: who has nothing large under
- * way waits for nobody.
+ * Shares the memory for deliveries in flight among accounts. Small deliveries can always begin. An account with no
+ * large delivery in flight can always begin one.
  */
 export class BytesUnderWay {
   readonly #held = new Map<string, number>();
   #free = most;
-  /** Counted once: what is refused comes again with each look. */
+  /** Computed once, because every look checks a refused delivery again. */
   readonly #bytes = new WeakMap<Sent, number>();
 
-  /** Returns whether the account may have room for what a delivery sends. */
+  /** Returns whether the account has room for the delivery. */
   mayTake(accountId: string, delivery: Sent): boolean {
     const bytes = this.#bytesOf(delivery);
     const held = this.#held.get(accountId) ?? 0;
     return held === 0 || bytes <= smallBytes || held + bytes <= this.#free * part;
   }
 
-  /** Takes room for what a delivery sends. */
+  /** Reserves room for the delivery. */
   take(accountId: string, delivery: Sent): void {
     const bytes = this.#bytesOf(delivery);
     if (bytes <= smallBytes) return;

@@ -1,26 +1,26 @@
 import type { Sql } from '@customer-platform/service-kit';
 import type { EndReason } from './outcome.ts';
 
-/** Names the queue of one endpoint. */
+/** Identifies the queue of one endpoint. */
 export type QueueKey = { accountId: string; endpointId: string };
 
 const keyColumns = (sql: Sql) => sql`account_id as "accountId", endpoint_id as "endpointId"`;
 
-/** Short enough for a crash to delay little, long enough for a renewal to fail twice. */
+/** A crash delays deliveries by at most this time, and a lease survives two failed renewals. */
 const leaseSeconds = 10;
 
-/** Queues looked at in one round of taking: bounds the statement, not the work. */
+/** Queues considered in one round. Bounds the cost of the query, not the work done. */
 const maxCandidates = 1000;
 
 export const accountsOf = (keys: readonly QueueKey[]) => keys.map((key) => key.accountId);
 export const endpointsOf = (keys: readonly QueueKey[]) => keys.map((key) => key.endpointId);
 
-/** A queue with work that is due, as it was then: `version` grows with what comes in, `endpointVersion` with its endpoint. */
+/** A queue with due work at the time of the query. `version` grows with new deliveries, `endpointVersion` with changes of the endpoint. */
 export type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
 /**
- * Queues that a process takes: at most `limit`, and none of the accounts and endpoints that are passed over. Where there are accounts with clocks
- * of their own, those that it has are due by these; others of these accounts are looked for when something woke the look.
+ * Limits for claiming queues: at most `limit` queues, none of the excluded `accounts` and `endpoints`. If `hasClocks`,
+ * queues already held are due by their sandbox clock. Free queues due by a sandbox clock are claimed only if `isWoken`.
  */
 interface TakenQueues {
   limit: number;
@@ -31,8 +31,8 @@ interface TakenQueues {
 }
 
 /**
- * Leases at most `limit` queues that are due or whose lease has run out, those of each account in turn but none of the accounts
- * and endpoints that are passed over, and returns them together with the queues that this owner has already and that are due.
+ * Leases at most `limit` queues that are due or whose lease has expired. Accounts take turns; excluded accounts and
+ * endpoints get none. Also returns the due queues that this owner already holds.
  */
 export async function takeDueQueues(
   sql: Sql,
@@ -78,7 +78,7 @@ export async function takeDueQueues(
     select ${queue}, false from queues where owner = ${owner} and leased_until > now() and ${isDue}`;
 }
 
-/** Writes when a queue is next worth a look, unless something became due since it was read. */
+/** Stores when each queue is next due, unless its version has changed since it was read. */
 export async function noteNextDue(
   sql: Sql,
   owner: string,
@@ -97,7 +97,7 @@ export async function noteNextDue(
     where q.account_id = seen.account_id and q.endpoint_id = seen.endpoint_id`;
 }
 
-/** Renews the leases of queues from now on; returns those that this owner still has. Those that another transaction has locked are not renewed. */
+/** Renews leases, and returns the queues that this owner still holds. Skips rows that another transaction has locked. */
 export async function renewLeases(sql: Sql, owner: string, queues: readonly QueueKey[]) {
   return await sql<(QueueKey & { isRenewed: boolean })[]>`
     with asked as (
@@ -113,7 +113,7 @@ export async function renewLeases(sql: Sql, owner: string, queues: readonly Queu
     from asked join queues q using (account_id, endpoint_id) left join mine using (account_id, endpoint_id) where q.owner = ${owner}`;
 }
 
-/** Gives leases back; a queue with `dueAt` has more to do and goes behind those that wait. */
+/** Releases leases. A queue with `dueAt` has more work and goes to the end of the line. */
 export async function releaseQueues(sql: Sql, owner: string, queues: (QueueKey & { dueAt: Date | null })[]) {
   await sql`
     with mine as (
@@ -128,8 +128,8 @@ export async function releaseQueues(sql: Sql, owner: string, queues: (QueueKey &
 }
 
 /**
- * Says that queues have something due at `dueAt`: goes with whatever makes it so, in one transaction. Rows are locked in the
- * order endpoint, queue, delivery everywhere, so call it before the deliveries are written.
+ * Marks queues as due at `dueAt`. Call it in the transaction that makes the deliveries due, before it writes them. Rows
+ * are always locked in the order endpoint, queue, delivery.
  */
 export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date) {
   await tx`
@@ -142,9 +142,9 @@ export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date) {
 }
 
 /**
- * Says that an endpoint itself changed: its address, its secret, whether it is on, paused or there at all. What any process has
- * fetched for it is dropped and read again, 100 ms later at most; while `isPaused`, which only one that is on can be, nobody
- * takes its queue. Goes with the change, in one transaction.
+ * Records that an endpoint changed: its URL, secret, active or paused state, or its deletion. Every process drops its
+ * fetched deliveries and reads them again within 100 ms. While `isPaused`, no process claims the queue; only an active
+ * endpoint can be paused. Call it in the transaction of the change.
  */
 export async function noteEndpointChanged(tx: Sql, { isPaused, ...key }: QueueKey & { isPaused: boolean }, now: Date) {
   await tx`
@@ -155,8 +155,8 @@ export async function noteEndpointChanged(tx: Sql, { isPaused, ...key }: QueueKe
 }
 
 /**
- * Ends at most `limit` pending deliveries of an endpoint that is off or gone; returns how many. They are locked by a statement of its own: see
- * ADR 27.
+ * Ends at most `limit` pending deliveries of a disabled or deleted endpoint, and returns how many. A separate statement
+ * locks them: see ADR 27.
  */
 export async function endPending(tx: Sql, key: QueueKey, reason: EndReason, limit: number): Promise<number> {
   const pending = await tx<{ id: string }[]>`
@@ -171,8 +171,8 @@ export async function endPending(tx: Sql, key: QueueKey, reason: EndReason, limi
 }
 
 /**
- * Removes the queue of an endpoint that was just deleted, unless a process has it or something is pending. Of those that are left each costs a look, and one
- * account's thousands go before everybody's.
+ * Deletes the queue of a deleted endpoint, unless a process holds it or deliveries are pending. Every leftover queue
+ * costs a look, and thousands of one account would delay all accounts.
  */
 export async function deleteFreeQueue(tx: Sql, { accountId, endpointId }: QueueKey): Promise<void> {
   await tx`
@@ -181,8 +181,8 @@ export async function deleteFreeQueue(tx: Sql, { accountId, endpointId }: QueueK
 }
 
 /**
- * Removes the queue of an endpoint that is gone, unless something came into it since it was read or another process has it. It may
- * have been given back meanwhile: nobody would look at it again.
+ * Deletes the queue of a deleted endpoint, unless its version has changed or another process holds it. The queue may
+ * have been released meanwhile; without this, no process would look at it again.
  */
 export async function deleteQueue(sql: Sql, owner: string, queue: DueQueue) {
   await sql`

@@ -10,7 +10,7 @@ import type {
 } from '@customer-platform/service-kit';
 import type { RetrySchedule } from './retry-schedule.ts';
 
-/** Parts and bounds of a dispatcher. */
+/** Dependencies and limits of a dispatcher. */
 export type DispatcherOptions = {
   sql: Database;
   log: Logger;
@@ -23,8 +23,8 @@ export type DispatcherOptions = {
   schedule: RetrySchedule;
   eventsKeptMs: number;
   secretKeys: SecretKeys;
-  /** Tries under way at most to one endpoint. */
+  /** Maximum number of attempts in flight per endpoint. */
   maxPerEndpoint: number;
-  /** Tries under way at most that began within the last second; four times as many in all. */
+  /** Maximum number of attempts in flight that began within the last second. Four times as many may be in flight in total. */
   maxInFlight: number;
 };

@@ -56,10 +56,10 @@ describe('the dispatcher', () => {
     });
     expect([state!.due.length < 12, state!.found]).toEqual([true, 21]);
     release();
-    await waitFor('them at the endpoint', () => receiver.received.length === 21);
+    await waitFor('all at the endpoint', () => receiver.received.length === 21);
   });
 
-  it('has at most ten tries to one endpoint under way', async () => {
+  it('has at most ten attempts in flight per endpoint', async () => {
     const account = await platform.account();
     let [underWay, most] = [0, 0];
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -74,13 +74,13 @@ describe('the dispatcher', () => {
       });
     };
     await emitMany(account, 96);
-    await waitFor('ten to be under way', () => underWay === 10);
+    await waitFor('ten to be in flight', () => underWay === 10);
     release();
     await waitFor('all to be delivered', async () => (await states(account.id)).delivered === 100);
     expect(most).toBe(10);
   });
 
-  it('sends nothing twice where two processes share the work', async () => {
+  it('sends nothing twice when two processes share the work', async () => {
     const second = await startService(webhooks, platform.env('webhooks'), { clock: platform.clock.now });
     const account = await platform.account();
     const receiver = await receiverThat();
@@ -94,7 +94,7 @@ describe('the dispatcher', () => {
     expect(perEndpoint.map((row) => row.count)).toEqual(endpoints.map(() => 60));
   });
 
-  it('goes on with the work of a process that died once its lease is over', async () => {
+  it('continues the work of a dead process once its lease expires', async () => {
     const account = await platform.account();
     const receiver = await receiverThat();
     const endpoint = await register(account, receiver.url);
@@ -109,7 +109,7 @@ describe('the dispatcher', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('renews the lease of a queue that it took while it gave back all others', async () => {
+  it('renews the lease of a queue that it took while it released all others', async () => {
     const [idle, busy] = [await platform.account(), await platform.account()];
     const receiver = await receiverThat((_, response) => void response.writeHead(204).end());
     const hanging = await receiverThat(() => undefined);
@@ -143,20 +143,20 @@ describe('the dispatcher', () => {
           where locktype = 'advisory' and objid = 20261126 and not granted and d.datname = current_database()`;
         return rows.length > 0;
       });
-      await waitFor('the first to be given back', async () => (await queueOf(first.id))?.owner === null);
+      await waitFor('the first to be released', async () => (await queueOf(first.id))?.owner === null);
     } finally {
       release();
       await holding;
       await sql`drop function hold_take cascade`;
     }
-    await waitFor('the second to be tried', () => hanging.received.length > 0);
+    await waitFor('the second to be attempted', () => hanging.received.length > 0);
     const before = (await queueOf(second.id))!.until!;
     await waitFor('its lease to be renewed', async () => (await queueOf(second.id))!.until! > before);
-    // One that ran out and was taken again would be ten seconds later at least.
+    // A lease that expired and was taken again would end at least ten seconds later.
     expect((await queueOf(second.id))!.until!.getTime() - before.getTime()).toBeLessThan(10_000);
   });
 
-  it('loses nothing when a process is killed in the middle of its tries', async () => {
+  it('loses nothing when a process is killed during its attempts', async () => {
     const accounts = await Promise.all(Array.from({ length: 12 }, () => platform.account()));
     const { promise: killed, resolve: goOn } = Promise.withResolvers<void>();
     const receiver = await receiverThat((_, response) => void killed.then(() => response.writeHead(204).end()));
@@ -177,7 +177,7 @@ describe('the dispatcher', () => {
           await sql`select distinct owner from queues where account_id = any(${ids}::uuid[]) and owner is not null`;
         return rows.length === 2;
       });
-      // A leased queue may not have begun yet: none has a response, so that a request to each is one under way in its owner.
+      // A leased queue may not have begun yet. No request gets a response, so one request per endpoint means one in flight in its owner.
       await waitFor('a request to every endpoint', async () => {
         const received = receiver.received.map((request) => String(request.headers['webhook-id']));
         const [row] = await sql<{ endpoints: number }[]>`
@@ -202,7 +202,7 @@ describe('the dispatcher', () => {
     expect(receiver.received.length).toBeGreaterThan(events);
   }, 180_000);
 
-  it('gives its leases back when its process stops, so that another goes on at once', async () => {
+  it('releases its leases when its process stops, so that another continues at once', async () => {
     const owners = async () => {
       const rows = await sql<{ owner: string }[]>`select distinct owner from queues where owner is not null`;
       return rows.map((row) => row.owner);
@@ -220,7 +220,7 @@ describe('the dispatcher', () => {
     await waitFor('the next event', () => receiver.received.length === 2);
   });
 
-  it('loses no delivery among endpoints that fail now and then: every one ends delivered', async () => {
+  it('loses no delivery among endpoints that fail now and then', async () => {
     const account = await platform.account();
     let requests = 0;
     const flaky = await receiverThat((_, response) => {
@@ -231,7 +231,7 @@ describe('the dispatcher', () => {
     const from = platform.clock.now();
     await Promise.all([1, 2, 3].map(() => register(account, flaky.url)));
     await emitMany(account, 30);
-    await waitFor('every first try', async () => {
+    await waitFor('every first attempt', async () => {
       const [row] = await sql`select count(*)::int as count from tries where account_id = ${account.id}`;
       return row!.count >= 90;
     });
@@ -244,7 +244,7 @@ describe('the dispatcher', () => {
     expect(balance).toMatchObject({ unaccounted: 0 });
   });
 
-  it('ends what is pending at a deleted endpoint, however much it is', async () => {
+  it('ends all pending deliveries of a deleted endpoint, however many', async () => {
     const account = await platform.account();
     const receiver = await receiverThat((_, response) => response.writeHead(500).end());
     const endpoint = await register(account, receiver.url);
@@ -263,7 +263,7 @@ describe('the dispatcher', () => {
     expect(await states(account.id)).toEqual({ failed: 2501 });
   });
 
-  it('removes the queue of a deleted endpoint that was given back meanwhile, and none that another process has', async () => {
+  it('deletes the queue of a deleted endpoint even if released meanwhile, but not one that another process holds', async () => {
     const { id: accountId } = await platform.account();
     const [mine, others, changed] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
     const [owner, other] = [crypto.randomUUID(), crypto.randomUUID()];

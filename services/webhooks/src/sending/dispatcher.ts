@@ -16,35 +16,35 @@ import { type HeldEndpoint, isPaused } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, failureText, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
-import { dry, endReading, missSomething, unread } from './queue-phase.ts';
+import { dry, endReading, markMissed, unread } from './queue-phase.ts';
 import { QueueReader } from './queue-reader.ts';
 import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts';
 import type { QueueState } from './read-queues.sql.ts';
-import { type MadeDelivery, takeMade } from './take-made.ts';
+import { type CreatedDelivery, claimCreated } from './take-made.ts';
 import { tryDelivery } from './try-delivery.ts';
 import { wantingEndpoints } from './wanting-endpoints.ts';
 
-/** Poll interval while it has queues, or left some that are due. */
+/** Poll interval while the dispatcher holds queues. */
 const lookEveryMs = 100;
 const upkeepEveryMs = 50;
 const slowestRetryMs = 2000;
-/** From here on a try counts as slow, and no longer against those that begin. */
+/** An attempt that lasts longer counts as slow and no longer against `maxInFlight`. */
 const slowMs = 1000;
-/** Queues held at most beside one for each try that can be under way. */
+/** Queues held in addition to one for each possible attempt in flight. */
 const spareQueues = 1000;
-/** More than this many tries that wait to be written, and no further one begins. */
+/** No attempt begins while more outcomes than this wait to be written. */
 const maxUnwritten = 2000;
 const endBatch = 1000;
 const stopMs = 5000;
-/** Time for which tries are started without a break: a large event takes milliseconds to be signed with five secrets. */
+/** Maximum time to start attempts before yielding to the event loop. Signing a large event with five secrets takes milliseconds. */
 const stretchMs = 10;
-/** A queue that is paused or whose account is suspended is looked at again after this, once that is over. */
-const restingMs = 500;
+/** Pause before a paused queue, or one of a suspended account, can be claimed again. */
+const heldBackMs = 500;
 
 /**
- * Sends what is due. It leases queues of endpoints, fetches their due deliveries in sets, starts tries in fair rotation
- * within its bounds, and has the outcomes written in sets. Endpoints and accounts at their bounds are passed over, an endpoint that
- * hangs is left with one slot, and one that is off or gone has its tries cut off. All that is lost when the process dies is the lease.
+ * Sends due deliveries. Leases queues of endpoints, fetches their due deliveries in batches, rotates attempts fairly within its limits, and writes
+ * outcomes in batches. Passes over endpoints and accounts at their limits, and leaves a hanging endpoint one slot. Aborts the attempts of disabled
+ * and deleted endpoints. If the process dies, only leases are lost.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -61,7 +61,7 @@ export class Dispatcher {
   readonly #unwatch: (() => void)[];
   #isDueForLook = true;
   #lookedAt = 0;
-  #goingOn: NodeJS.Immediate | undefined;
+  #continuation: NodeJS.Immediate | undefined;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -87,7 +87,7 @@ export class Dispatcher {
     const upkeepPauseMs = () => (holds() ? upkeepEveryMs : Number.POSITIVE_INFINITY);
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepPauseMs, slowestRetryMs, log }, async () => {
       await this.#queues.keepUp();
-      // Queues that were given back are due at their next delivery.
+      // Released queues are due at their next delivery.
       options.watch.lookSoon();
       return undefined;
     });
@@ -97,31 +97,31 @@ export class Dispatcher {
     ];
   }
 
-  /** Says that something became due: after the commit of the transaction that made it so. */
+  /** Signals that deliveries became due. Call it after the commit. */
   wake(): void {
     this.#isDueForLook = true;
     this.#look.wake();
   }
 
-  /** Begins with deliveries that were just made, as far as its queues can take them; returns whether it has them all. */
-  takeMade(made: readonly MadeDelivery[], events: readonly ReceivedEvent[]): boolean {
-    // What could not start would wait in memory; what goes by a clock, of which this process may have yet to hear, may not be due.
+  /** Starts deliveries that were just created, as far as the held queues accept them. Returns whether they accepted all. */
+  claimCreated(made: readonly CreatedDelivery[], events: readonly ReceivedEvent[]): boolean {
+    // Deliveries that cannot start would fill memory. With a sandbox clock whose latest move is unknown here, they may not be due.
     const mayNotBeDue = events.some((event) => this.#options.clocks.toldBy(event) > 0);
     if (mayNotBeDue || this.#slots.freeOfFresh <= 0 || this.#writer.waiting >= maxUnwritten) return made.length === 0;
-    const { taken, hasAll } = takeMade(made, events, this.#queues);
+    const { taken, hasAll } = claimCreated(made, events, this.#queues);
     for (const held of taken) this.#startable.add(held);
     if (taken.length > 0) this.#startReady();
     return hasAll;
   }
 
-  /** Starts nothing more, waits up to 5 s for tries under way and gives its leases back; what is cut off is tried again. */
+  /** Starts nothing more, waits up to 5 s for attempts in flight, and releases its leases. Attempts cut off are made again. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const unwatch of this.#unwatch) unwatch();
     await Promise.all([this.#look.stop(), this.#upkeep.stop(), this.#standings.stop()]);
     await waitUntil(() => this.#slots.running === 0, stopMs);
     await this.#writer.stop();
-    await this.#queues.giveBackAll();
+    await this.#queues.releaseAll();
     this.#seat.close();
   }
 
@@ -141,15 +141,15 @@ export class Dispatcher {
     this.#startReady();
   }
 
-  /** Leases what is due, but nothing that is paused, suspended or at its bound, and gives up what it holds of the first two. */
+  /** Leases due queues, except those paused, suspended or at a limit. Gives up held queues that are paused or suspended. */
   async #takeDue(isWoken: boolean): Promise<void> {
     const { isWhole, accounts, endpoints } = this.#seat.paused();
     const suspended = new Set(this.#standings.suspended());
-    const resting = [...suspended, ...accounts, ...this.#slots.atBound()];
-    // Also where some were held before: those may have been given back meanwhile, and the upkeep sleeps.
-    if (!isWhole && (await this.#queues.takeDue({ accounts: resting, endpoints, isWoken }))) this.#upkeep.wake();
+    const excluded = [...suspended, ...accounts, ...this.#slots.atBound()];
+    // Wakes the upkeep even if queues were held before: if they were released meanwhile, the upkeep sleeps.
+    if (!isWhole && (await this.#queues.takeDue({ accounts: excluded, endpoints, isWoken }))) this.#upkeep.wake();
     for (const held of this.#queues.all()) {
-      if (suspended.has(held.accountId) || isPaused(held, this.#seat.paused())) held.giveUp(restingMs);
+      if (suspended.has(held.accountId) || isPaused(held, this.#seat.paused())) held.giveUp(heldBackMs);
     }
   }
 
@@ -166,7 +166,7 @@ export class Dispatcher {
     const byEndpoint = new Map(states.map((state) => [state.endpointId, state]));
     const ending: [HeldEndpoint, QueueState][] = [];
     for (const [index, held] of wanting.entries()) {
-      this.#queues.moveBehind(held);
+      this.#queues.moveToEnd(held);
       const state = byEndpoint.get(held.endpointId);
       if (state && !this.#takeIn(held, state, limits[index]!)) ending.push([held, state]);
     }
@@ -175,7 +175,7 @@ export class Dispatcher {
     if (hasEnded || states.some((state) => state.due.length > 0)) this.#look.wake();
   }
 
-  /** Takes in what was read; false where the endpoint is off or gone, whose tries are cut off: what is pending there is to end. */
+  /** Stores what was read. Returns false for a disabled or deleted endpoint, whose attempts it aborts: its pending deliveries must end. */
   #takeIn(held: HeldEndpoint, state: QueueState, limit: number): boolean {
     if (held.version !== state.endpointVersion) held.ready = [];
     held.version = state.endpointVersion;
@@ -191,7 +191,7 @@ export class Dispatcher {
       held.giveUp(0);
       return true;
     }
-    if (held.learnOrRest(state.endpoint, this.#options)) {
+    if (held.learnOrGiveUp(state.endpoint, this.#options)) {
       held.ready.push(...state.due);
       held.queue = endReading(held.queue, state, state.found === limit || state.due.length < state.found);
       if (held.canStart()) this.#startable.add(held);
@@ -200,7 +200,7 @@ export class Dispatcher {
     return true;
   }
 
-  /** Ends what is pending at endpoints that are off or gone, one set of it a round, whosever it is: others wait for the round. */
+  /** Ends pending deliveries of disabled and deleted endpoints. One batch per round in total, since other accounts wait for the round. */
   async #endPending(ending: [HeldEndpoint, QueueState][]): Promise<void> {
     let left = endBatch;
     for (const [held, state] of ending) {
@@ -215,22 +215,22 @@ export class Dispatcher {
   }
 
   #startReady(): void {
-    if (this.#goingOn) return;
+    if (this.#continuation) return;
     const mayStart = (accountId: string) => this.#mayStart(accountId);
     const untilMs = performance.now() + stretchMs;
     while (!this.#isStopping && this.#slots.freeOfFresh > 0 && this.#writer.waiting < maxUnwritten) {
       if (performance.now() > untilMs) {
-        this.#goingOn = setImmediate(() => {
-          this.#goingOn = undefined;
+        this.#continuation = setImmediate(() => {
+          this.#continuation = undefined;
           this.#startReady();
         });
         return;
       }
       const held = this.#startable.next(mayStart);
       if (!held) return;
-      if (isPaused(held, this.#seat.paused())) continue; // the next look gives it up, or adds it again
+      if (isPaused(held, this.#seat.paused())) continue; // the next look gives it up or adds it again
       const delivery = held.takeNext(this.#bytes);
-      if (!delivery) continue; // the next look adds it again, where it only has to wait
+      if (!delivery) continue; // the next look adds it again if it only has to wait
       void this.#try(held, delivery);
       if (held.canStart()) this.#startable.add(held);
       if (held.wanted(this.#options.maxPerEndpoint) > 0) this.#look.wake();
@@ -255,27 +255,27 @@ export class Dispatcher {
     this.#queues.adapt(held, end);
     if (outcome.disable !== null) held.ready = [];
     if (outcome.status !== 'delivered') this.#seat.failed(failureText(outcome));
-    held.hear(outcome);
-    // Where its lease was lost and taken again, tries of the former one may still be under way.
+    held.applyResult(outcome);
+    // If its lease was lost and taken again, attempts of the former holding may still be in flight.
     const current = this.#queues.get(held.endpointId);
-    if (current !== held) current?.hear(outcome);
+    if (current !== held) current?.applyResult(outcome);
     this.#writer.add(outcome);
     if (held.canStart()) this.#startable.add(held);
     this.#startReady();
   }
 
   #onWritten(outcomes: readonly TryOutcome[], waitingEndpoints: readonly string[]): void {
-    // A delivery may be due at once, as it was asked for again: whoever reads its queue as it is written takes it for under way.
+    // A redelivered delivery may be due at once. A read that runs during the write skips it as busy.
     for (const held of waitingEndpoints.map((id) => this.#queues.get(id)))
-      if (held) held.queue = missSomething(held.queue);
+      if (held) held.queue = markMissed(held.queue);
     for (const outcome of outcomes) {
       const held = this.#queues.get(outcome.endpointId);
       held?.busy.delete(outcome.deliveryId);
       if (held?.canStart()) this.#startable.add(held);
       if (outcome.disable !== null) this.wake();
-      // The queue of an endpoint that is gone is removed once nothing of it is under way.
+      // The queue of a deleted endpoint is removed once none of its attempts is in flight.
       if (held?.endReason === 'endpoint_deleted' && held.isIdle()) {
-        held.queue = missSomething(held.queue);
+        held.queue = markMissed(held.queue);
         this.#look.wake();
       }
     }

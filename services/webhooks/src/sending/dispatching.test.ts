@@ -7,7 +7,7 @@ import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, type EndReason, failureText, outcomeOf, type TryOutcome } from './outcome.ts';
 import { newsOf } from './outcome-writer.ts';
 import { dry, unread } from './queue-phase.ts';
-import { takeMade } from './take-made.ts';
+import { claimCreated } from './take-made.ts';
 
 const dayMs = 86_400_000;
 const at = new Date('2026-11-21T03:00:00Z');
@@ -35,7 +35,7 @@ function outcome(result: Partial<PostResult>, change: Change = {}): TryOutcome {
   );
 }
 
-const anybody = () => true;
+const anyAccount = () => true;
 
 describe('FairQueue', () => {
   it('gives turns to accounts in rotation, and within an account to its endpoints', () => {
@@ -51,17 +51,17 @@ describe('FairQueue', () => {
     expect(turns).toEqual(['a1', 'b1', 'c1', 'a2', 'b1', 'c2', 'a3', 'b1', 'c1']);
   });
 
-  it('gives what was removed, or taken out and not added again, no turn', () => {
+  it('gives no turn to removed items or to items taken and not added again', () => {
     const queue = new FairQueue<{ accountId: string }>();
     const [one, two, three] = [{ accountId: 'a' }, { accountId: 'a' }, { accountId: 'b' }];
     for (const item of [one, two, three, two]) queue.add(item);
     queue.remove(one);
     queue.remove(three);
     queue.remove(three);
-    expect([queue.next(anybody), queue.next(anybody)]).toEqual([two, undefined]);
+    expect([queue.next(anyAccount), queue.next(anyAccount)]).toEqual([two, undefined]);
   });
 
-  it('asks an account that may not take its turn once, until it is put back', () => {
+  it('checks an account that may not take its turn only once until it is put back', () => {
     const queue = new FairQueue<{ accountId: string }>();
     const [one, two, three] = [{ accountId: 'a' }, { accountId: 'b' }, { accountId: 'c' }];
     for (const item of [one, two, three]) queue.add(item);
@@ -74,14 +74,14 @@ describe('FairQueue', () => {
     queue.add({ accountId: 'a' });
     expect([queue.next(mayTake), asked]).toEqual([undefined, ['a', 'b', 'c']]);
     queue.putBack('b');
-    expect(queue.next(anybody)).toBeUndefined();
+    expect(queue.next(anyAccount)).toBeUndefined();
     queue.putBack('a');
-    expect(queue.next(anybody)).toBe(one);
+    expect(queue.next(anyAccount)).toBe(one);
     queue.add(two);
-    expect([queue.next(mayTake), queue.next(anybody)]).toEqual([two, undefined]);
+    expect([queue.next(mayTake), queue.next(anyAccount)]).toEqual([two, undefined]);
     queue.remove(one);
     queue.putBack();
-    expect([queue.next(anybody), queue.next(anybody)]).toEqual([{ accountId: 'a' }, undefined]);
+    expect([queue.next(anyAccount), queue.next(anyAccount)]).toEqual([{ accountId: 'a' }, undefined]);
   });
 });
 
@@ -100,13 +100,13 @@ describe('outcomeOf', () => {
     [{ error: 'timeout' }, 1000],
     [{ status: 200, error: 'too_large' }, 1000],
     [{ status: 503, retryAfterMs: 9000 }, 9000],
-  ])('%j is tried again %d ms after the try has ended', (result, waitMs) => {
+  ])('%j is attempted again %d ms after the attempt has ended', (result, waitMs) => {
     const failed = outcome(result);
     expect(failed).toMatchObject({ status: 'pending', reason: null });
     expect(failed.nextTryAt?.getTime()).toBe(endedAt.getTime() + waitMs);
   });
 
-  it('one that was cut off ends as its endpoint did, and tells nothing of the endpoint', () => {
+  it('an aborted attempt ends like its endpoint and says nothing about the endpoint', () => {
     const aborted = outcome({ error: 'http', isAborted: true }, { endReason: 'endpoint_deleted' });
     expect(aborted).toMatchObject({ status: 'failed', reason: 'endpoint_deleted', nextTryAt: null, disable: null });
     expect(newsOf([aborted])).toEqual([]);
@@ -117,7 +117,7 @@ describe('outcomeOf', () => {
     expect(last).toMatchObject({ status: 'failed', reason: 'exhausted', nextTryAt: null, disable: null });
   });
 
-  it('410 switches the endpoint off', () => {
+  it('410 disables the endpoint', () => {
     const gone = outcome({ status: 410 });
     expect(gone).toMatchObject({
       status: 'failed',
@@ -126,12 +126,12 @@ describe('outcomeOf', () => {
     });
   });
 
-  it('410 of an address that is no longer its own is a failure like others', () => {
+  it('410 from a previous URL is an ordinary failure', () => {
     const gone = outcome({ status: 410 }, { isFormer: true, failingSince: new Date(0) });
     expect([gone.status, gone.disable, gone.nextTryAt]).toEqual(['pending', null, expect.any(Date)]);
   });
 
-  it('a failure five days after the first of an unbroken row switches it off, one before does not', () => {
+  it('a failure five days after the first without a success disables the endpoint, an earlier one does not', () => {
     const lasting = outcome({ status: 500 }, { failingSince: new Date(at.getTime() - 5 * dayMs) });
     expect([lasting.status, lasting.disable]).toEqual(['failed', expect.stringContaining('5 days')]);
     const young = outcome({ status: 500 }, { failingSince: new Date(at.getTime() - 5 * dayMs + 1) });
@@ -141,7 +141,7 @@ describe('outcomeOf', () => {
   });
 });
 
-it('a failure names its address, with the status of the response or the error', () => {
+it('a failure names its URL, with the response status or the error', () => {
   expect(failureText(outcome({ status: 500 }))).toBe('HTTP 500 from u');
   expect(failureText(outcome({ error: 'timeout' }))).toBe('u: timeout');
 });
@@ -152,7 +152,7 @@ const delivered = outcome({ status: 200 });
 describe('newsOf', () => {
   const second = { ...failed, at: new Date(at.getTime() + 1000) };
 
-  it('tells the first failure, and of those after a success the first', () => {
+  it('reports the first failure, or the first after a success', () => {
     expect(newsOf([failed, second])).toMatchObject([
       { endpointId: 'p', delivered: false, failedAt: at, disable: null },
     ]);
@@ -160,7 +160,7 @@ describe('newsOf', () => {
     expect(newsOf([failed, delivered, second])).toMatchObject([{ delivered: true, failedAt: second.at }]);
   });
 
-  it('tells that an endpoint is to be switched off', () => {
+  it('reports that an endpoint is to be disabled', () => {
     const news = newsOf([failed, outcome({ status: 410 }), delivered]);
     expect(news).toMatchObject([{ disable: expect.stringContaining('410') }]);
   });
@@ -177,21 +177,21 @@ describe('HeldEndpoint', () => {
   };
 
   it.each([
-    ['a success that it may not have seen', { before: longAgo, heard: delivered, read: longAgo, after: null }],
+    ['a success that the read may have missed', { before: longAgo, result: delivered, read: longAgo, after: null }],
     [
-      'a failure that it may not have seen',
-      { before: null, heard: { ...failed, at: lately }, read: null, after: null },
+      'a failure that the read may have missed',
+      { before: null, result: { ...failed, at: lately }, read: null, after: null },
     ],
     [
-      'a failure, and the end of failing that another wrote',
-      { before: longAgo, heard: failed, read: null, after: null },
+      'a failure, and a success written by another process',
+      { before: longAgo, result: failed, read: null, after: null },
     ],
-    ['a failure, and a later beginning of it', { before: longAgo, heard: failed, read: lately, after: lately }],
-    ['a former address', { before: longAgo, heard: { ...delivered, url: 'v' }, read: longAgo, after: longAgo }],
-  ])('knows since when it has failed after a read amid %s', (_, { before, heard, read, after }) => {
+    ['a failure, and a later start of failing', { before: longAgo, result: failed, read: lately, after: lately }],
+    ['a former address', { before: longAgo, result: { ...delivered, url: 'v' }, read: longAgo, after: longAgo }],
+  ])('keeps the start of failing after a read during %s', (_, { before, result, read, after }) => {
     const held = heldThat(before);
     held.beginRead();
-    held.hear(heard);
+    held.applyResult(result);
     held.learn(row(read), {} as SecretKeys);
     expect(held.failingSince).toEqual(after);
     held.beginRead();
@@ -199,18 +199,18 @@ describe('HeldEndpoint', () => {
     expect(held.failingSince).toEqual(lately);
   });
 
-  it('goes by a success that is not yet written when a read begins', () => {
+  it('applies a success that is not yet written when a read begins', () => {
     const held = heldThat(longAgo);
     const bytes = new BytesUnderWay();
     held.ready.push(due);
     held.ended(held.takeNext(bytes)!, bytes);
-    held.hear(delivered);
+    held.applyResult(delivered);
     held.beginRead();
     held.learn(row(longAgo), {} as SecretKeys);
     expect(held.failingSince).toBeNull();
   });
 
-  it('earns its cap by successes and loses it by a time-out', () => {
+  it('raises its cap with successes and resets it after a timeout', () => {
     const after = (cap: number, end: RunEnd) => adaptedCap(cap, end, 10);
     expect([after(1, 'responded'), after(4, 'responded'), after(8, 'responded')]).toEqual([2, 8, 10]);
     expect([after(10, 'timeout'), after(1, 'timeout')]).toEqual([1, 1]);
@@ -232,32 +232,32 @@ describe('HeldEndpoint', () => {
     expect(held.canStart()).toBe(false);
   });
 
-  it('takes what was just made where it knows that nothing else is due, and reads it otherwise', () => {
+  it('accepts new deliveries if nothing else can be due, and reads them otherwise', () => {
     const since = (change: (held: HeldEndpoint) => void, queue = { version: 6, endpointVersion: 1 }) => {
       const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
       held.version = 1;
       held.queue = dry({ version: 5, laterAt: endedAt });
       change(held);
-      return [held.takeMade([due], queue), held.ready.length, held.queue];
+      return [held.claimCreated([due], queue), held.ready.length, held.queue];
     };
     const asIs = () => undefined;
     const dryAt = (version: number) => expect.objectContaining({ kind: 'dry', version, laterAt: endedAt });
     expect(since(asIs)).toEqual([true, 1, dryAt(6)]);
-    expect(since(asIs, { version: 7, endpointVersion: 1 })).toEqual([false, 0, dryAt(5)]); // something came between
+    expect(since(asIs, { version: 7, endpointVersion: 1 })).toEqual([false, 0, dryAt(5)]); // something was added in between
     expect(since(asIs, { version: 5, endpointVersion: 1 })).toEqual([false, 0, dryAt(5)]); // it was read already
     expect(since(asIs, { version: 6, endpointVersion: 2 })).toEqual([false, 0, dryAt(5)]);
     expect(since((held) => held.giveUp(0))).toEqual([false, 0, unread]);
-    expect(since((held) => held.forgetFetched())).toEqual([false, 0, unread]);
-    expect(since((held) => held.ready.push(due, due, due))).toEqual([false, 3, dryAt(5)]); // it hangs: memory stays bounded
+    expect(since((held) => held.dropFetched())).toEqual([false, 0, unread]);
+    expect(since((held) => held.ready.push(due, due, due))).toEqual([false, 3, dryAt(5)]); // the endpoint hangs: memory stays bounded
     const large = { ...due, envelope: 'x'.repeat(262_145) };
     const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
     held.queue = dry({ version: 5, laterAt: endedAt });
-    expect(held.takeMade([large], { version: 6, endpointVersion: -1 })).toBe(false);
-    expect(held.takeMade([due], { version: 6, endpointVersion: -1 })).toBe(true);
+    expect(held.claimCreated([large], { version: 6, endpointVersion: -1 })).toBe(false);
+    expect(held.claimCreated([due], { version: 6, endpointVersion: -1 })).toBe(true);
   });
 });
 
-describe('takeMade', () => {
+describe('claimCreated', () => {
   const event = (id: string, text: string) => ({ id, text, account: 'a', type: 'x', data: {}, trace: undefined });
   const made = (endpointId: string, id: string, eventId: string) => {
     return { accountId: 'a', endpointId, id, eventId, sequence: 7, version: 1, endpointVersion: 1 };
@@ -269,18 +269,18 @@ describe('takeMade', () => {
     return held;
   };
 
-  it('gives each queue that is held its deliveries with their events, and says whether any are left', () => {
+  it('gives each held queue its deliveries with their events, and returns whether all were accepted', () => {
     const [one, other] = [drained('one'), drained('other')];
     const queues = { ofRealTime: (endpointId: string) => [one, other].find((held) => held.endpointId === endpointId) };
     const events = [event('E1', 'first'), event('e2', 'second')] as never;
     const all = [made('one', 'd1', 'e1'), made('other', 'd2', 'e1'), made('one', 'd3', 'e2')];
-    expect(takeMade(all, events, queues)).toEqual({ taken: [one, other], hasAll: true });
+    expect(claimCreated(all, events, queues)).toEqual({ taken: [one, other], hasAll: true });
     const ready = (held: HeldEndpoint) => held.ready.map(({ id, envelope, sequence }) => [id, envelope, sequence]);
     expect(ready(one)).toEqual([
       ['d1', 'first', 7],
       ['d3', 'second', 7],
     ]);
     expect(ready(other)).toEqual([['d2', 'first', 7]]);
-    expect(takeMade([made('nobody', 'd4', 'e1')], events, queues)).toEqual({ taken: [], hasAll: false });
+    expect(claimCreated([made('nobody', 'd4', 'e1')], events, queues)).toEqual({ taken: [], hasAll: false });
   });
 });

@@ -1,10 +1,10 @@
 /**
- * Gives turns in rotation: first among accounts, then among what one account has waiting. An account with many endpoints
- * gets no more turns than an account with one. An account that may not take its turn is set aside, so that it is not asked
- * again for every turn of others.
+ * Rotates turns among accounts, then among the items of one account. An account with many endpoints gets no more turns
+ * than an account with one. An account that may not take its turn is set aside, so that other turns do not check it
+ * again.
  */
 export class FairQueue<Item extends { accountId: string }> {
-  // Maps and Sets keep the order of insertion: who had a turn is put in again at the end.
+  // Maps and Sets keep insertion order: after its turn, an account is inserted again at the end.
   readonly #accounts = new Map<string, Set<Item>>();
   readonly #setAside = new Map<string, Set<Item>>();
 
@@ -21,7 +21,7 @@ export class FairQueue<Item extends { accountId: string }> {
     }
   }
 
-  /** Takes out who is next; it is added again where it has more to do. Accounts that `mayTake` refuses are set aside. */
+  /** Removes and returns the next item; add it again if it has more work. Sets aside the accounts that `mayTake` refuses. */
   next(mayTake: (accountId: string) => boolean): Item | undefined {
     for (const [accountId, items] of this.#accounts) {
       this.#accounts.delete(accountId);
@@ -38,7 +38,7 @@ export class FairQueue<Item extends { accountId: string }> {
     return undefined;
   }
 
-  /** Puts an account that was set aside, or all of them, behind the others. */
+  /** Puts one account that was set aside, or all of them, at the end of the line. */
   putBack(accountId?: string): void {
     if (this.#setAside.size === 0) return;
     const ids = accountId === undefined ? [...this.#setAside.keys()] : [accountId];

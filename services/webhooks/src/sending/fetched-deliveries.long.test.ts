@@ -6,7 +6,7 @@ let platform: Platform;
 let receiver: Receiver;
 let others: Receiver;
 
-// No try ends by its time-out while a test lasts.
+// No attempt times out during a test.
 beforeAll(async () => {
   platform = await startPlatform({ services: ['cdp', 'webhooks'], env: { WEBHOOKS_TIMEOUT_MS: '60000' } });
   [receiver, others] = await Promise.all([startReceiver(), startReceiver()]);
@@ -16,7 +16,7 @@ afterAll(async () => {
   await Promise.all([receiver.stop(), others.stop()]);
 });
 
-/** Makes an account with an endpoint for each of these kinds of events, trusted with ten tries at once. */
+/** Creates an account with an endpoint for each of these kinds, each with a cap of ten attempts in flight. */
 async function openTrusted(kinds: readonly string[]) {
   const account = await platform.account();
   const before = others.received.length;
@@ -28,7 +28,7 @@ async function openTrusted(kinds: readonly string[]) {
   return account;
 }
 
-/** Has endpoints that nothing is known of take an event each, one after the other: one that is held already would go on from memory. */
+/** Has unknown endpoints take one event each, in sequence: an endpoint already held would be served from memory. */
 async function expectNewServed(): Promise<void> {
   for (let each = 1; each <= 10; each++) {
     const account = await platform.account();
@@ -38,7 +38,7 @@ async function expectNewServed(): Promise<void> {
   }
 }
 
-it('deliveries that were fetched keep nobody else from being served where they wait for the bytes that their account may have under way', async () => {
+it('fetched deliveries that wait for their account to have room in memory do not delay other accounts', async () => {
   const sql = platform.database('webhooks');
   const kinds = Array.from({ length: 20 }, (_, i) => (i < 7 ? 'deal.won' : 'deal.lost'));
   const accounts = [];
@@ -46,7 +46,7 @@ it('deliveries that were fetched keep nobody else from being served where they w
   const trusted = others.received.length;
   others.respond = () => undefined;
   for (const { id } of accounts) await recordEvents(sql, id, 11, { type: 'deal.won', bytes: 120_000 });
-  await waitFor('them to be under way', () => others.received.length >= trusted + 150);
+  await waitFor('deliveries to be in flight', () => others.received.length >= trusted + 150);
   for (const { id } of accounts) {
     await recordEvents(sql, id, 1, { type: 'deal.lost', bytes: 120_000 });
     await recordEvents(sql, id, 60, { type: 'deal.lost' });

@@ -14,7 +14,7 @@ let platform: Platform;
 let sql: Database;
 const receivers: Receiver[] = [];
 
-// No test lasts until a time-out: whoever waits for the end of a try that hangs waits in vain. 256 tries can be under way.
+// No attempt times out during a test, so waiting for a hanging one would fail the test. At most 256 attempts are in flight.
 beforeAll(async () => {
   const env = { WEBHOOKS_TIMEOUT_MS: '60000', WEBHOOKS_MAX_IN_FLIGHT: '64' };
   platform = await startPlatform({ services: ['cdp', 'webhooks'], env });
@@ -31,7 +31,7 @@ async function newReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-/** A receiver that never responds, and how many of its requests are still open. */
+/** Starts a receiver that never responds, and counts its open requests. */
 async function hangingReceiver() {
   const receiver = await newReceiver();
   const open = { now: 0 };
@@ -42,14 +42,14 @@ async function hangingReceiver() {
   return { receiver, open };
 }
 
-/** One after the other: many at once would measure how busy the machine is. */
+/** In sequence, since many at once would measure the load of the machine. */
 async function accounts(count: number): Promise<TestAccount[]> {
   const made: TestAccount[] = [];
   while (made.length < count) made.push(await platform.account());
   return made;
 }
 
-/** Makes endpoints one after the other: the process has hundreds of tries to end meanwhile. */
+/** Registers endpoints in sequence, because the process meanwhile has hundreds of attempts to end. */
 async function registerMany(account: TestAccount, url: string, count = 20) {
   const endpoints: Awaited<ReturnType<typeof register>>[] = [];
   while (endpoints.length < count) endpoints.push(await register(account, url));
@@ -59,7 +59,7 @@ async function registerMany(account: TestAccount, url: string, count = 20) {
 const emitMany = (account: TestAccount, count: number) =>
   Promise.all(Array.from({ length: count }, (_, i) => emitContactCreated(account, `Contact ${i}`)));
 
-/** Has the healthy endpoints of a known and of a new account take events while others hang: none of their tries ends before. */
+/** Expects the healthy endpoints of a known and a new account to receive events while others hang. */
 async function expectHealthyServed(known: TestAccount, healthy: Receiver, others: TestAccount[]): Promise<void> {
   const before = healthy.received.length;
   const fresh = await platform.account();
@@ -71,7 +71,7 @@ async function expectHealthyServed(known: TestAccount, healthy: Receiver, others
 }
 
 describe('endpoints that hang', () => {
-  it('120 of six accounts keep no healthy one from its events', async () => {
+  it('120 of six accounts do not delay healthy ones', async () => {
     const [known, ...others] = await accounts(7);
     const [{ receiver: hanging }, healthy] = [await hangingReceiver(), await newReceiver()];
     const endpoint = await register(known!, healthy.url);
@@ -82,21 +82,21 @@ describe('endpoints that hang', () => {
     await expectHealthyServed(known!, healthy, others);
   }, 120_000);
 
-  it('600 of thirty accounts keep no healthy one from its events, nor do they when they did answer before', async () => {
+  it('600 of thirty accounts do not delay healthy ones, even if they responded before', async () => {
     const [known, ...others] = await accounts(31);
     const [hanging, healthy] = [await newReceiver(), await newReceiver()];
     const endpoint = await register(known!, healthy.url);
     await earnCap(known!, endpoint.id);
     for (const other of others) await registerMany(other, hanging.url);
     await Promise.all(others.map((other) => emitContactCreated(other)));
-    await waitFor('all to have answered', () => hanging.received.length === 600, 20_000);
+    await waitFor('all to have responded', () => hanging.received.length === 600, 20_000);
     hanging.respond = () => undefined;
     await Promise.all(others.map((other) => emitMany(other, 3)));
     await waitFor('the others to hang', () => hanging.received.length >= 700, 20_000);
     await expectHealthyServed(known!, healthy, others);
   }, 180_000);
 
-  it('of an account keep no healthy one of the same account from its events', async () => {
+  it('do not delay a healthy one of the same account', async () => {
     const account = await platform.account();
     const [{ receiver: hanging }, healthy] = [await hangingReceiver(), await newReceiver()];
     await registerMany(account, hanging.url, 10);
@@ -108,14 +108,14 @@ describe('endpoints that hang', () => {
     expect(hanging.received).toHaveLength(10);
   });
 
-  it('have one try under way as long as nothing is known of them', async () => {
+  it('have one attempt in flight while they are unknown', async () => {
     const account = await platform.account();
     const [{ receiver: hanging }, witness] = [await hangingReceiver(), await newReceiver()];
     const unknown = await register(account, hanging.url, { events: ['contact.created'] });
     await emitMany(account, 20);
     await waitFor('all to be recorded', async () => (await deliveriesTo(account, unknown.id)).length === 20);
-    await waitFor('the first try', () => hanging.received.length > 0);
-    // The witness has what was emitted after it was registered, and no more; once it has that, what waits had every chance to be sent.
+    await waitFor('the first attempt', () => hanging.received.length > 0);
+    // The witness receives only events emitted after its registration. Once it has them, waiting deliveries would have been sent.
     const { id } = await register(account, witness.url);
     await emitMany(account, 5);
     await account.client.webhooks.test({ params: { endpoint_id: id } });
@@ -124,8 +124,8 @@ describe('endpoints that hang', () => {
   });
 });
 
-describe('the tries of an endpoint', () => {
-  it('end when it is deleted, however often it is made again: connections close, nothing is left of them', async () => {
+describe('the attempts of an endpoint', () => {
+  it('end when it is deleted, however often it is created again: connections close and nothing remains', async () => {
     const account = await platform.account();
     const { receiver: hanging, open } = await hangingReceiver();
     const ids: string[] = [];
@@ -141,7 +141,7 @@ describe('the tries of an endpoint', () => {
     const rows = () => sql`
       select d.status, d.reason, d.next_try_at, t.number, t.status as answer, t.error from deliveries d
       left join tries t on t.account_id = d.account_id and t.delivery_id = d.id where d.endpoint_id = any(${ids}::uuid[])`;
-    const tried = await waitFor('all tries to be written', async () => {
+    const tried = await waitFor('all attempts to be written', async () => {
       const found = await rows();
       return found.every((row) => row.number !== null) ? found : undefined;
     });
@@ -152,13 +152,13 @@ describe('the tries of an endpoint', () => {
     });
   }, 120_000);
 
-  it('end when it is switched off, and say nothing of it: switched on again, it takes what is sent again', async () => {
+  it('end when it is disabled and say nothing about it: once enabled, it receives redeliveries', async () => {
     const account = await platform.account();
     const { receiver, open } = await hangingReceiver();
     const endpoint = await register(account, receiver.url);
     const params = { endpoint_id: endpoint.id };
     const sent = await account.client.webhooks.test({ params });
-    await waitFor('the try', () => open.now === 1);
+    await waitFor('the attempt', () => open.now === 1);
     await account.client.webhooks.update({ params, body: { active: false } });
     await waitFor('the connection to be closed', () => open.now === 0);
     const ended = await delivery(account, endpoint.id, (one) => one.status === 'failed' && one.tries.length === 1);

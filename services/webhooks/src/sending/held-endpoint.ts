@@ -4,55 +4,55 @@ import type { Logger, Paused, RunEnd } from '@customer-platform/service-kit';
 import type { BytesUnderWay } from './bytes-under-way.ts';
 import type { QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery, EndReason, TryOutcome } from './outcome.ts';
-import { dry, missSomething, type QueuePhase, reading, unread } from './queue-phase.ts';
+import { dry, markMissed, type QueuePhase, reading, unread } from './queue-phase.ts';
 import { maxReadBytes, type QueueState } from './read-queues.sql.ts';
 
-/** A key that signs until `until`, or until it is replaced. */
+/** A signing key, valid until `until`. If `until` is null, it is valid until it is replaced. */
 export type SigningKey = { key: KeyObject; until: Date | null };
 
-/** From here on of one endpoint, no further try of it begins: memory stays bounded while another transaction has its row. */
+/** No attempt to an endpoint begins while this many outcomes are unwritten. Bounds memory while another transaction locks its row. */
 const maxUnwritten = 200;
 
-/** Deliveries that are taken from memory at once: about as many as are read. */
-const mostMade = 40;
+/** Maximum number of deliveries accepted from memory at once: about as many as one read fetches. */
+const maxCreated = 40;
 
-/** A queue whose endpoint's secret cannot be read is looked at again after this. */
-const unreadableRestMs = 60_000;
+/** Pause before a queue is claimed again whose endpoint's secret cannot be decrypted. */
+const unreadablePauseMs = 60_000;
 
-/** Characters fetched from which on nothing more is: large events wait in the database, not in memory. */
-const enoughFetched = 131_072;
+/** With this many characters fetched, no more are fetched: large events wait in the database, not in memory. */
+const maxFetchedLength = 131_072;
 
-/** An endpoint that this process works on under its lease: what is fetched, what is under way, what is known. */
+/** An endpoint whose queue this process has leased, with its fetched deliveries and attempts in flight. */
 export class HeldEndpoint implements QueueKey {
   readonly accountId: string;
   readonly endpointId: string;
   readonly heldSince = performance.now();
   url = '';
-  /** Version of the endpoint at which its state was read. */
+  /** The endpoint's version when it was last read. */
   version = -1;
   signingKeys: SigningKey[] = [];
-  /** Since when it has only failed. */
+  /** Time of the first failed attempt since the last success. */
   failingSince: Date | null = null;
-  /** Fetched, waiting for their turn. */
+  /** Fetched deliveries that wait for their turn. */
   ready: DueDelivery[] = [];
-  /** Under way, or tried and not yet written: the database still calls them due. */
+  /** Ids of deliveries in flight or with an unwritten outcome. The database still lists them as due. */
   readonly busy = new Set<string>();
   inFlight = 0;
-  /** Tries under way at most: earned by successes, lost by a time-out, so that one that hangs holds one of the slots. */
+  /** Maximum number of attempts in flight. Grows with successes and drops with a timeout, so that a hanging endpoint holds one slot. */
   cap: number;
-  /** The endpoint itself has changed since it was read. */
+  /** The endpoint has changed since it was last read. */
   hasChanged = false;
-  /** Why its tries were cut off when it was last found off or gone. */
+  /** Why its attempts were aborted when it was last found disabled or deleted. */
   endReason: EndReason | undefined;
   queue: QueuePhase = unread;
-  /** Tries have ended whose outcomes the read under way may not have seen. */
-  #hasHeard = false;
-  /** It gives way to others: nothing more is started. */
+  /** Attempts have ended whose outcomes the read in progress may have missed. */
+  #hasNewOutcomes = false;
+  /** The queue is to be released: no attempt begins. */
   isLeaving = false;
-  /** Until when its lease holds for sure, on the monotonic clock: behind it another process may have it, and nothing is started. */
+  /** On the monotonic clock, the time until which the lease certainly holds. Later, another process may hold it and no attempt begins. */
   certainUntilMs: number;
-  /** For how long it is left alone once it was given up. */
-  restMs = 0;
+  /** Time in ms before the queue is due again after it was given up. */
+  pauseMs = 0;
   lastWorkAt = performance.now();
 
   constructor(key: QueueKey, cap: number, certainUntilMs = Number.POSITIVE_INFINITY) {
@@ -66,18 +66,18 @@ export class HeldEndpoint implements QueueKey {
     return { accountId: this.accountId, endpointId: this.endpointId };
   }
 
-  /** Takes over what its row says. Throws where a secret cannot be read. */
+  /** Stores the endpoint's row. Throws if a secret cannot be decrypted. */
   learn({ url, failingSince, secrets }: NonNullable<QueueState['endpoint']>, keys: SecretKeys): void {
-    const heard = this.#hasHeard && url === this.url;
-    this.failingSince = heard ? later(this.failingSince, failingSince) : failingSince;
+    const hasNewOutcomes = this.#hasNewOutcomes && url === this.url;
+    this.failingSince = hasNewOutcomes ? later(this.failingSince, failingSince) : failingSince;
     this.url = url;
     this.signingKeys = secrets.map(({ stored, until }) => {
       return { key: signingKeyOf(decryptSecret(keys, stored, this.accountId, this.endpointId)), until };
     });
   }
 
-  /** The same; false where a secret cannot be read, which is logged: it is looked at again later. */
-  learnOrRest(
+  /** Like `learn`, but if a secret cannot be decrypted, logs, gives up the queue for a minute and returns false. */
+  learnOrGiveUp(
     endpoint: NonNullable<QueueState['endpoint']>,
     { secretKeys, log }: { secretKeys: SecretKeys; log: Logger },
   ): boolean {
@@ -85,43 +85,43 @@ export class HeldEndpoint implements QueueKey {
       this.learn(endpoint, secretKeys);
       return true;
     } catch (error) {
-      log.error({ err: error, endpoint: this.endpointId }, 'the secret of an endpoint cannot be read');
-      this.giveUp(unreadableRestMs);
+      log.error({ err: error, endpoint: this.endpointId }, 'cannot decrypt the signing secret of an endpoint');
+      this.giveUp(unreadablePauseMs);
       return false;
     }
   }
 
-  /** Returns whether a try of it may begin. */
+  /** Returns whether an attempt may begin. */
   canStart(): boolean {
     const mayBegin = this.inFlight < this.cap && this.#unwritten < maxUnwritten && !this.isLeaving;
     return this.ready.length > 0 && mayBegin && performance.now() < this.certainUntilMs;
   }
 
-  /** Returns the same, and whether its account may have the bytes of its next delivery under way. */
+  /** Returns whether an attempt may begin and the account has room in memory for the next delivery. */
   canTake(bytes: BytesUnderWay): boolean {
     return this.canStart() && bytes.mayTake(this.accountId, this.ready[0]!);
   }
 
-  /** Characters that are fetched. */
+  /** Characters of all fetched deliveries. */
   get fetchedLength(): number {
     return lengthOf(this.ready);
   }
 
-  /** Returns how many tries may begin beside those under way, of what is fetched. */
+  /** Returns how many of the fetched deliveries may begin within the cap. */
   room(): number {
     return Math.min(this.ready.length, this.cap - this.inFlight);
   }
 
   /**
-   * Its queue is being read. What becomes due meanwhile raises the version again and is noticed at the next look. Until what was read is taken in
-   * nobody knows whether it has run dry: what was seen before is not written, nor the queue given back, nor anything taken from memory.
+   * Notes that a read of the queue begins. A delivery that becomes due meanwhile raises the version, and the next look notices it. Until the read
+   * ends, the queue is not known to be drained, so it is neither noted, released nor given deliveries from memory.
    */
   beginRead(): void {
     this.queue = reading;
-    this.#hasHeard = this.#unwritten > 0;
+    this.#hasNewOutcomes = this.#unwritten > 0;
   }
 
-  /** Takes out what is to be sent next; undefined where nothing may begin, or the account has too many bytes under way. */
+  /** Takes the next delivery to send. Returns undefined if no attempt may begin or the account has too many bytes in flight. */
   takeNext(bytes: BytesUnderWay): DueDelivery | undefined {
     if (!this.canTake(bytes)) return undefined;
     const next = this.ready.shift()!;
@@ -131,59 +131,59 @@ export class HeldEndpoint implements QueueKey {
     return next;
   }
 
-  /** Tries that have ended and are not yet written. */
+  /** Number of attempts that have ended and are not yet written. */
   get #unwritten(): number {
     return this.busy.size - this.inFlight;
   }
 
-  /** Takes note of what a try says of it, before that is written: a failure that comes behind a success is no longer one of only failures. */
-  hear({ url, status, isAborted, at }: Pick<TryOutcome, 'url' | 'status' | 'isAborted' | 'at'>): void {
-    this.#hasHeard = true;
+  /** Applies an attempt's result to `failingSince` before it is written. A failure after a success begins a new period of failing. */
+  applyResult({ url, status, isAborted, at }: Pick<TryOutcome, 'url' | 'status' | 'isAborted' | 'at'>): void {
+    this.#hasNewOutcomes = true;
     if (isAborted || url !== this.url) return;
     this.failingSince = status === 'delivered' ? null : (this.failingSince ?? at);
   }
 
-  /** Notes the end of a try: its outcome is still to be written. */
+  /** Notes the end of an attempt whose outcome is not yet written. */
   ended(delivery: DueDelivery, bytes: BytesUnderWay): void {
     bytes.giveBack(this.accountId, delivery);
     this.inFlight--;
     this.lastWorkAt = performance.now();
   }
 
-  /** Forgets what is fetched: the endpoint has changed since, and nothing may be sent by what it was. */
-  forgetFetched(): void {
+  /** Drops fetched deliveries because the endpoint has changed since: they must not be sent with its old state. */
+  dropFetched(): void {
     this.ready = [];
     this.hasChanged = true;
-    this.queue = missSomething(this.queue);
+    this.queue = markMissed(this.queue);
   }
 
-  /** Sends nothing more of it and leaves it alone for `restMs`, counted from when its tries under way have ended. */
-  giveUp(restMs: number): void {
+  /** Starts no further attempt and releases the queue for `pauseMs`, counted from the end of its attempts in flight. */
+  giveUp(pauseMs: number): void {
     this.ready = [];
     this.queue = unread;
     this.isLeaving = true;
-    this.restMs = restMs;
+    this.pauseMs = pauseMs;
   }
 
-  /** Returns the number of deliveries to fetch now; 0 if there are enough to go on with. */
+  /** Returns the number of deliveries to fetch now, 0 if enough are fetched. */
   wanted(maxPerEndpoint: number): number {
-    // Also where it gives way to others: its tries under way are to end when it is off or gone.
+    // A changed endpoint is read even while leaving: if it is disabled or deleted, its attempts must be aborted.
     if (this.isLeaving && !this.hasChanged) return 0;
     if (this.queue.kind !== 'unread' || this.ready.length > this.cap) return 0;
-    if (this.fetchedLength >= enoughFetched) return 0;
+    if (this.fetchedLength >= maxFetchedLength) return 0;
     return Math.min(maxPerEndpoint, this.cap) * 4;
   }
 
   /**
-   * Takes deliveries that were just made, where nothing else can have become due since it was seen drained: neither in the queue, by its
-   * version, nor by an endpoint that is not as it was read. Returns false where that is not known, or they are many or large: they are read then.
+   * Accepts deliveries that were just created if nothing else can have become due since the queue was drained. The versions of queue and endpoint
+   * prove that. Returns false if they do not, or if the deliveries are too many or too large. They are then read from the database.
    */
-  takeMade(due: readonly DueDelivery[], queue: { version: number; endpointVersion: number }): boolean {
+  claimCreated(due: readonly DueDelivery[], queue: { version: number; endpointVersion: number }): boolean {
     const seen = this.queue;
     if (seen.kind !== 'dry' || seen.version + 1 !== queue.version || this.version !== queue.endpointVersion)
       return false;
     if (this.isLeaving || this.ready.length > this.cap) return false;
-    if (due.length > mostMade || lengthOf(due) > maxReadBytes) return false;
+    if (due.length > maxCreated || lengthOf(due) > maxReadBytes) return false;
     this.ready.push(...due);
     this.queue = dry({ version: queue.version, laterAt: seen.laterAt });
     return true;
@@ -194,27 +194,27 @@ export class HeldEndpoint implements QueueKey {
   }
 }
 
-/** Returns the later beginning of failing; null where either is: a success came after the other, or a failure of which the next read knows. */
+/** Returns the later time. Null if either is null: an attempt succeeded since, or the next read returns the new failure. */
 function later(one: Date | null, other: Date | null): Date | null {
   if (one === null || other === null) return null;
   return one > other ? one : other;
 }
 
-/** Returns the characters of what is to be sent. */
+/** Returns the characters of the deliveries' envelopes. */
 function lengthOf(deliveries: readonly DueDelivery[]): number {
   return deliveries.reduce((sum, { envelope }) => sum + envelope.length, 0);
 }
 
-/** The cap of an endpoint that nothing is known of: a new one, and one that was deleted and made again. */
+/** Cap of an unknown endpoint: a new one, or one whose earned cap was lost. */
 export const firstCap = 1;
 
-/** Doubles the cap with each success, up to `max`; after a time-out it begins again with one. Other failures hold no slot for long. */
+/** Doubles the cap with each success, up to `max`, and resets it after a timeout. Other failures keep it because they hold no slot for long. */
 export function adaptedCap(cap: number, end: RunEnd, max: number): number {
   if (end === 'timeout') return firstCap;
   return end === 'responded' ? Math.min(max, cap * 2) : cap;
 }
 
-/** Returns whether operators paused an endpoint, its account or everything: no try may begin there. */
+/** Returns whether operators paused the endpoint, its account or all sending. */
 export function isPaused({ accountId, endpointId }: QueueKey, { isWhole, accounts, endpoints }: Paused): boolean {
   return isWhole || accounts.includes(accountId) || endpoints.includes(endpointId);
 }

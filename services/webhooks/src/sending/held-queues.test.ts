@@ -8,7 +8,7 @@ import type { HeldEndpoint } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import { dry, unread } from './queue-phase.ts';
 
-// A schema that no process works on.
+// A schema that no process uses.
 let sql: Database;
 let queues: HeldQueues;
 let key: { accountId: string; endpointId: string };
@@ -31,13 +31,13 @@ const holding = (through: Database) =>
   new HeldQueues({ sql: through, clocks: new Clocks(), maxPerEndpoint: 10, maxHeld: 100, dropped: () => undefined });
 const look = (by = queues) => by.takeDue({ accounts: [], endpoints: [], isWoken: true });
 
-/** Has the queue taken, and not looked into. */
+/** Takes the queue without reading it. */
 async function take(by = queues): Promise<HeldEndpoint> {
   expect(await look(by)).toBe(true);
   return by.get(key.endpointId)!;
 }
 
-it('a lease that could not be renewed while its row was locked is renewed in the next round', async () => {
+it('a lease that was not renewed because its row was locked is renewed in the next round', async () => {
   const held = await take();
   const { certainUntilMs } = held;
   await inTransaction(sql, async (tx) => {
@@ -52,7 +52,7 @@ it('a lease that could not be renewed while its row was locked is renewed in the
   expect(held.certainUntilMs).toBeGreaterThan(certainUntilMs);
 });
 
-it('a lease that had run out and was taken again holds from then on, and what was fetched under it is read again', async () => {
+it('a lease that expired and was taken again holds from then on, and its fetched deliveries are read again', async () => {
   const held = await take();
   held.ready = [{ id: 'd' }] as HeldEndpoint['ready'];
   held.queue = dry({ version: 0, laterAt: null });
@@ -62,11 +62,11 @@ it('a lease that had run out and was taken again holds from then on, and what wa
   expect([held.certainUntilMs > performance.now(), held.ready, held.queue]).toEqual([true, [], unread]);
 });
 
-it('a queue that is given back while a look is under way is not held by what that look saw', async () => {
+it('a queue released during a look is not held because of the look', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let isHeldUp = false;
   const { promise: seen, resolve: see } = Promise.withResolvers<void>();
-  // The response of a look comes later.
+  // The response of a look arrives later.
   const late = new Proxy(sql, {
     apply(target, self, [strings, ...values]: [TemplateStringsArray, ...unknown[]]) {
       const statement = Reflect.apply(target, self, [strings, ...values]);
@@ -83,7 +83,7 @@ it('a queue that is given back while a look is under way is not held by what tha
   isHeldUp = true;
   const looked = look(through);
   await seen;
-  await through.giveBackAll();
+  await through.releaseAll();
   release();
   await looked;
   expect(through.get(key.endpointId)).toBeUndefined();

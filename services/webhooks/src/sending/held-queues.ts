@@ -2,42 +2,42 @@ import { randomUUID } from 'node:crypto';
 import { type Clocks, type Database, LRUCache, type RunEnd } from '@customer-platform/service-kit';
 import { deleteQueue, noteNextDue, releaseQueues, renewLeases, takeDueQueues } from './dispatch.sql.ts';
 import { adaptedCap, firstCap, HeldEndpoint } from './held-endpoint.ts';
-import { note, seeDue } from './queue-phase.ts';
+import { markDue, note } from './queue-phase.ts';
 import type { QueueState } from './read-queues.sql.ts';
 
 export type HeldQueuesOptions = {
   sql: Database;
   clocks: Clocks;
-  /** Tries under way at most to one endpoint. */
+  /** Maximum number of attempts in flight per endpoint. */
   maxPerEndpoint: number;
-  /** Queues held at most; more than there are tries under way, so that some can always give way to others. */
+  /** Maximum number of queues held. It exceeds the maximum number of attempts, so that some queues can always be released. */
   maxHeld: number;
   /** Called with each queue that is no longer held. */
   dropped: (held: HeldEndpoint) => void;
 };
 
-/** Accounts and endpoints of which nothing is taken. */
+/** Accounts and endpoints whose queues are not claimed. */
 type PassedOver = { accounts: readonly string[]; endpoints: readonly string[] };
 
 const renewEveryMs = 3000;
-/** Time after which a lease of 10 s does not hold for sure: its holder may stand still between a look at the time and the try. */
+/** Time for which a new lease of 10 s certainly holds. The margin covers a pause of the process between checking the time and sending. */
 const certainMs = 9000;
-/** A queue that has run dry is noted after this, shortly before it is given back, unless something else came: with steady traffic it would be for each event. */
+/** A drained queue is noted after this time, shortly before it is released. Steady traffic thus avoids a write for each event. */
 const drainedMs = 900;
-/** A queue without work is kept for this long, so that an endpoint with steady traffic is not leased for each event. */
+/** An idle queue is kept for this time, so that steady traffic does not take a lease for each event. */
 const idleMs = 1000;
 const maxKeptCaps = 10_000;
 
-/** The queues that this process has under lease: takes those that are due, renews, and gives back those without work. */
+/** The queues that this process has leased. Claims due queues, renews leases and releases idle queues. */
 export class HeldQueues {
   readonly #options: HeldQueuesOptions;
   readonly #owner = randomUUID();
   readonly #held = new Map<string, HeldEndpoint>();
-  /** Caps that endpoints have earned, kept while they are not held. */
+  /** Earned caps of endpoints, kept while their queues are not held. */
   readonly #caps = new LRUCache<string, number>({ max: maxKeptCaps });
-  /** Queues whose lease is being given back: what a look says of them is not to be trusted. */
+  /** Queues whose lease is being released. A look may return outdated rows for them. */
   readonly #releasing = new Set<string>();
-  /** The same of those that were being given back at any time of the look that is under way. */
+  /** Queues that were being released at any time during the current look. */
   #releasedMeanwhile = new Set<string>();
   #renewedAt = performance.now();
 
@@ -49,7 +49,7 @@ export class HeldQueues {
     return [...this.#held.values()];
   }
 
-  /** Tries under way, by endpoint. */
+  /** Attempts in flight by endpoint. */
   get running(): { account: string; endpoint: string; running: number }[] {
     const busy = this.all().filter(({ inFlight }) => inFlight > 0);
     return busy.map(({ accountId, endpointId, inFlight }) => {
@@ -61,20 +61,20 @@ export class HeldQueues {
     return this.#held.get(endpointId);
   }
 
-  /** Returns the queue of an endpoint that goes by the real time; undefined where it is not held, or goes by the clock of its account. */
+  /** Returns the held queue of an endpoint. Undefined if it is not held or its account has a sandbox clock. */
   ofRealTime(endpointId: string): HeldEndpoint | undefined {
     const held = this.#held.get(endpointId);
     return held && this.#options.clocks.ownerOf(held.accountId) === undefined ? held : undefined;
   }
 
-  /** Puts a queue behind the others, so that each gets its turn. */
-  moveBehind(held: HeldEndpoint): void {
+  /** Moves a queue to the end of the line, so that each gets its turn. */
+  moveToEnd(held: HeldEndpoint): void {
     if (this.#held.delete(held.endpointId)) this.#held.set(held.endpointId, held);
   }
 
   /**
-   * Leases queues that are due, but none of the accounts and endpoints that are passed over, and notes which of those held have become due again.
-   * Returns whether it holds more than before: they are to be kept up.
+   * Leases due queues, except those of excluded accounts and endpoints, and marks held queues that are due again.
+   * Returns whether it leased new ones, which then need upkeep.
    */
   async takeDue({ isWoken, ...passedOver }: PassedOver & { isWoken: boolean }): Promise<boolean> {
     const { sql, clocks, maxHeld } = this.#options;
@@ -91,10 +91,10 @@ export class HeldQueues {
     })) {
       const held = this.#held.get(queue.endpointId);
       if (held) {
-        // Its lease had run out: another process may have had it meanwhile, and sent what is fetched.
+        // The lease had expired: another process may have held the queue meanwhile and sent the fetched deliveries.
         if (queue.isTaken) held.certainUntilMs = certainUntilMs;
-        if (queue.isTaken || held.version !== queue.endpointVersion) held.forgetFetched();
-        held.queue = seeDue(held.queue, queue.version, clocks.nowOf(queue.accountId, now));
+        if (queue.isTaken || held.version !== queue.endpointVersion) held.dropFetched();
+        held.queue = markDue(held.queue, queue.version, clocks.nowOf(queue.accountId, now));
       } else if (!this.#releasedMeanwhile.has(queue.endpointId)) {
         const cap = this.#caps.get(queue.endpointId) ?? firstCap;
         this.#held.set(queue.endpointId, new HeldEndpoint(queue, cap, certainUntilMs));
@@ -104,7 +104,7 @@ export class HeldQueues {
     return hasTaken;
   }
 
-  /** Fits the cap of an endpoint to the end of a try. */
+  /** Adapts an endpoint's cap to how an attempt ended. */
   adapt(held: HeldEndpoint, end: RunEnd): void {
     const cap = adaptedCap(held.cap, end, this.#options.maxPerEndpoint);
     if (cap === held.cap) return;
@@ -113,7 +113,7 @@ export class HeldQueues {
     else this.#caps.delete(held.endpointId);
   }
 
-  /** Writes what has run dry, gives back what has for a while, and renews the rest. */
+  /** Notes drained queues, releases idle ones and renews the other leases. */
   async keepUp(): Promise<void> {
     await this.#noteDrained();
     if (performance.now() - this.#renewedAt >= renewEveryMs) {
@@ -122,17 +122,17 @@ export class HeldQueues {
       return;
     }
     await this.#releaseIdle();
-    // Whoever writes outcomes, or what comes in, has the row of a busy endpoint for much of the time: it is tried again at once.
+    // Transactions that write outcomes or new deliveries often lock a busy endpoint's row. A skipped renewal is retried at once.
     await this.#renew(this.all().filter(({ certainUntilMs }) => certainUntilMs < this.#renewedAt + certainMs));
   }
 
-  /** Removes the queue of an endpoint that is gone and has nothing pending. */
+  /** Deletes the queue of a deleted endpoint that has no pending deliveries. */
   async remove(state: QueueState): Promise<void> {
     await deleteQueue(this.#options.sql, this.#owner, state);
   }
 
-  /** Gives everything back; what was not finished is due at once. */
-  async giveBackAll(): Promise<void> {
+  /** Releases all queues. Unfinished queues are due at once. */
+  async releaseAll(): Promise<void> {
     const { clocks } = this.#options;
     const all = this.all();
     const hasRunDry = (held: HeldEndpoint) => held.queue.kind === 'dry' && held.isIdle();
@@ -152,8 +152,8 @@ export class HeldQueues {
   }
 
   /**
-   * Gives back queues without work, and where there is no room for others also those that have been held for longest; first of
-   * all those with nothing under way, since the others cannot be given back before their tries end.
+   * Releases idle queues. When no room is left, also releases the tenth held longest, preferring queues with nothing in
+   * flight. The others cannot be released before their attempts end.
    */
   async #releaseIdle(): Promise<void> {
     const { maxHeld } = this.#options;
@@ -169,8 +169,8 @@ export class HeldQueues {
       return held.isLeaving || (isNoted && nowMs - held.lastWorkAt > idleMs);
     });
     const { clocks } = this.#options;
-    const restedAt = (held: HeldEndpoint) => new Date(clocks.nowOf(held.accountId).getTime() + held.restMs);
-    await this.#release(over, (held) => (held.isLeaving ? restedAt(held) : null));
+    const dueAgainAt = (held: HeldEndpoint) => new Date(clocks.nowOf(held.accountId).getTime() + held.pauseMs);
+    await this.#release(over, (held) => (held.isLeaving ? dueAgainAt(held) : null));
   }
 
   async #release(queues: HeldEndpoint[], dueAt: (held: HeldEndpoint) => Date | null): Promise<void> {

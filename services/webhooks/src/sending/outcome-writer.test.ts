@@ -16,7 +16,7 @@ afterAll(async () => {
   await platform.stop();
 });
 
-/** The outcome of a try of a new delivery that no dispatcher takes up: its endpoint is off. */
+/** Returns the outcome of an attempt for a new delivery that no dispatcher claims, because its endpoint is disabled. */
 async function anOutcome(change: Partial<TryOutcome> = {}): Promise<TryOutcome> {
   const account = await platform.account();
   const endpoint = await register(account, 'https://93.184.216.34/', { active: false });
@@ -57,7 +57,7 @@ const triesOf = async ({ deliveryId }: TryOutcome) => {
     select number, status from tries where delivery_id = ${deliveryId} order by number`;
 };
 
-it('two outcomes of one delivery that wait together are two tries', async () => {
+it('two outcomes of one delivery that wait together are two attempts', async () => {
   const { writer, written } = writerOf();
   const first = await anOutcome();
   const second = { ...first, httpStatus: 501 };
@@ -70,14 +70,14 @@ it('two outcomes of one delivery that wait together are two tries', async () => 
   await writer.stop();
 });
 
-it('an outcome whose commit was not heard of is one try, and its queue is looked at again', async () => {
+it('an outcome with a lost commit response is one attempt, and its queue is looked at again', async () => {
   let commits = 0;
   const { writer, written } = writerOf(() => {
     if (++commits === 1) throw Object.assign(new Error('the connection was closed'), { code: 'CONNECTION_CLOSED' });
   });
   const outcome = await anOutcome();
   writer.add(outcome);
-  await waitFor('it', () => written.length === 1);
+  await waitFor('the outcome', () => written.length === 1);
   expect([...(await triesOf(outcome))]).toEqual([{ number: 1, status: 500 }]);
   const [delivery] = await sql`select tries_made from deliveries where id = ${outcome.deliveryId}`;
   expect(delivery).toEqual({ tries_made: 1 });
@@ -87,7 +87,7 @@ it('an outcome whose commit was not heard of is one try, and its queue is looked
   await writer.stop();
 });
 
-it('an outcome that the database never takes keeps no other from being written', async () => {
+it('an outcome that the database refuses does not prevent others from being written', async () => {
   const { writer, written } = writerOf();
   const outcomes = await Promise.all(Array.from({ length: 9 }, () => anOutcome()));
   const poison = await anOutcome({ httpStatus: 99_999 });
@@ -99,7 +99,7 @@ it('an outcome that the database never takes keeps no other from being written',
   await writer.stop();
 });
 
-it('outcomes of an endpoint that somebody has locked wait in their order and keep no other from being written', async () => {
+it('outcomes of a locked endpoint wait in order and do not delay others', async () => {
   const { writer, written } = writerOf();
   const locked = await anOutcome();
   const others = [await anOutcome(), await anOutcome()];
@@ -123,7 +123,7 @@ it('outcomes of an endpoint that somebody has locked wait in their order and kee
   await writer.stop();
 });
 
-it('what waits for a lock when the writer stops is written once it is free', async () => {
+it('outcomes that wait for a lock when the writer stops are written once it is free', async () => {
   const { writer, written } = writerOf();
   const [locked, other] = [await anOutcome(), await anOutcome()];
   let stopped: Promise<void> | undefined;
@@ -144,7 +144,7 @@ it.each([
   ['a failure after a success begins it again', 60, ['pending', 'delivered', 'pending', 'pending'], 0],
   ['a success leaves it ended', null, ['delivered'], null],
 ] as const)(
-  'whatever a process knew of an endpoint, its row says since when it fails: %s',
+  'the row of an endpoint stores the start of failing, whatever the process knew: %s',
   async (_, before, tries, after) => {
     const { writer, written } = writerOf();
     const first = await anOutcome();

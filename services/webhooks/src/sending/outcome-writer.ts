@@ -10,25 +10,25 @@ import type { TryOutcome } from './outcome.ts';
 import { type EndpointNews, writeEndpointNews, writeOutcomes } from './outcomes.sql.ts';
 
 const maxBatch = 500;
-/** A little more than a transaction takes: nobody waits for an outcome, and each costs PostgreSQL as much as the event itself. */
+/** A little longer than a transaction takes. Nothing waits for an outcome, and writing each alone costs PostgreSQL as much as the event. */
 const gatherMs = 30;
 
-const tries = meter.createCounter('webhooks.tries', { description: 'Tries by what came of them.' });
+const tries = meter.createCounter('webhooks.tries', { description: 'Delivery attempts by outcome.' });
 
-/** Called with what was written, and with the endpoints of which something waits for its next try since. */
+/** Called with the written outcomes and the endpoints that have deliveries waiting for another attempt. */
 type Written = (outcomes: readonly TryOutcome[], waitingEndpoints: readonly string[]) => void;
 
 /**
- * Writes outcomes of tries, all that have ended since the last statement in one: a commit is shared by many tries, and none counts as
- * written before it is durable. An outcome that the database will never take is logged: its delivery stays due, and is tried again when
- * another process, or this one after a restart, takes its endpoint. Outcomes of an endpoint whose row somebody has locked hold up no other's.
+ * Writes outcomes of attempts in batches, so that many share a commit. None counts as written before it is durable. An
+ * outcome that the database refuses is logged. Its delivery stays due, and is sent again once a process claims the
+ * endpoint again. Outcomes of an endpoint with a locked row do not delay the others.
  */
 export class OutcomeWriter {
   readonly #sql: Database;
   readonly #clocks: Clocks;
   readonly #written: Written;
   readonly #writer: BatchWriter<TryOutcome>;
-  /** Outcomes whose writing has begun: where the response to its commit was lost, it is written already and comes again. */
+  /** Outcomes whose write has begun. If the response to the commit is lost, the outcome is already written and is written again. */
   readonly #begun = new WeakSet<TryOutcome>();
 
   constructor(sql: Database, clocks: Clocks, log: Logger, written: Written) {
@@ -40,15 +40,15 @@ export class OutcomeWriter {
       log,
       maxBatch,
       gatherMs,
-      together: untilRepeated,
+      together: countBeforeRepeat,
       write: (outcomes) => this.#write(outcomes),
       refused: ({ deliveryId }, error) => {
-        log.error({ err: error, delivery: deliveryId }, 'the outcome of a try cannot be stored');
+        log.error({ err: error, delivery: deliveryId }, 'the outcome of a delivery attempt cannot be stored');
       },
     });
   }
 
-  /** Tries that wait to be written. */
+  /** Number of outcomes that wait to be written. */
   get waiting(): number {
     return this.#writer.waiting;
   }
@@ -58,12 +58,12 @@ export class OutcomeWriter {
     this.#writer.add(outcome);
   }
 
-  /** Writes what is left, as long as the database takes it. */
+  /** Writes the remaining outcomes, unless the database fails. */
   async stop(): Promise<void> {
     await this.#writer.stop();
   }
 
-  /** Writes a batch; returns the outcomes of endpoints that another transaction has locked. */
+  /** Writes a batch. Returns the outcomes of endpoints that another transaction has locked. */
   async #write(batch: readonly TryOutcome[]): Promise<readonly TryOutcome[]> {
     const news = newsOf(batch);
     const nowOf = ({ accountId }: { accountId: string }) => this.#clocks.nowOf(accountId);
@@ -83,10 +83,10 @@ export class OutcomeWriter {
 }
 
 /**
- * Returns how many outcomes come before the first that is another one of the same delivery: a statement changes a row once. It comes to that
- * when a lease was lost, and taken again, before the outcome of a try could be written.
+ * Returns how many outcomes precede the first repeated delivery, because a statement changes a row once. Repetition
+ * occurs when a lease is lost and taken again before an outcome is written.
  */
-function untilRepeated(outcomes: readonly TryOutcome[]): number {
+function countBeforeRepeat(outcomes: readonly TryOutcome[]): number {
   const seen = new Set<string>();
   const repeated = outcomes.findIndex(({ deliveryId }) => {
     const isKnown = seen.has(deliveryId);
@@ -96,7 +96,7 @@ function untilRepeated(outcomes: readonly TryOutcome[]): number {
   return repeated === -1 ? outcomes.length : repeated;
 }
 
-/** Returns what a batch says of its endpoints, each at the address that was tried: what one responds says nothing of the next. In their ids' order. */
+/** Summarizes a batch by endpoint and attempted URL, ordered by endpoint id. A response from one URL says nothing about another. */
 export function newsOf(batch: readonly TryOutcome[]): EndpointNews[] {
   const byAddress = new Map<string, EndpointNews>();
   for (const { accountId, endpointId, url, isAborted, status, at, disable } of batch) {

@@ -2,7 +2,7 @@ import { isSuccess, type PostError, type PostResult } from '@customer-platform/o
 import { dayMs, type RunEnd } from '@customer-platform/service-kit';
 import { nextWaitMs, type RetrySchedule } from './retry-schedule.ts';
 
-/** A delivery that is due, as the dispatcher took it. `step` counts the tries of this run. */
+/** A due delivery as the dispatcher fetched it. `step` counts the attempts of this `run`. */
 export type DueDelivery = {
   id: string;
   eventId: string;
@@ -10,15 +10,15 @@ export type DueDelivery = {
   step: number;
   isManual: boolean;
   envelope: string;
-  /** The event's number in its account. */
+  /** The event's number within its account. */
   sequence: number;
   trace: Record<string, string> | null;
 };
 
-/** Why what is pending at an endpoint ends without it. */
+/** Why pending deliveries of an endpoint end without an attempt. */
 export type EndReason = 'endpoint_disabled' | 'endpoint_deleted';
 
-/** Outcome of a try: the row of the try and the state of its delivery after it. */
+/** Outcome of an attempt: its `tries` row and the resulting state of its delivery. */
 export type TryOutcome = {
   accountId: string;
   endpointId: string;
@@ -33,10 +33,10 @@ export type TryOutcome = {
   isManual: boolean;
   status: 'delivered' | 'pending' | 'failed';
   reason: 'exhausted' | EndReason | null;
-  /** The try was cut off because of its endpoint's end: it says nothing of the endpoint. */
+  /** The attempt was aborted because its endpoint was disabled or deleted. It says nothing about the endpoint. */
   isAborted: boolean;
   nextTryAt: Date | null;
-  /** Why the endpoint is to be switched off, where it is. */
+  /** Why the endpoint is to be disabled, or null. */
   disable: string | null;
 };
 
@@ -46,13 +46,13 @@ type TryContext = {
   accountId: string;
   endpointId: string;
   url: string;
-  /** The endpoint has been given another address meanwhile: the response of this one says nothing of it. */
+  /** The endpoint's URL changed during the attempt, so the response says nothing about the new URL. */
   isFormer: boolean;
-  /** Why the endpoint's tries were cut off, where they were. */
+  /** Why the endpoint's attempts were aborted, if they were. */
   endReason?: EndReason | undefined;
-  /** Since when the endpoint has only failed. */
+  /** Time of the first failed attempt since the last success. */
   failingSince: Date | null;
-  /** Begin and end of the try, by the platform's clock. */
+  /** Start of the attempt, by the account's clock, like `endedAt`. */
   at: Date;
   endedAt: Date;
   schedule: RetrySchedule;
@@ -61,8 +61,8 @@ type TryContext = {
 };
 
 /**
- * What follows from a try: 2xx is delivered; one that was cut off ends as its endpoint did; 410, or a failure after five days
- * of nothing else, switches the endpoint off; any other failure waits for its next try or, after the last, is exhausted.
+ * Returns the outcome of an attempt. A 2xx response delivers; an aborted attempt ends like its endpoint. A 410, or a failure after five days of
+ * failures, disables the endpoint. Any other failure waits for the next attempt, and the last one is `exhausted`.
  */
 export function outcomeOf(delivery: DueDelivery, result: PostResult, context: TryContext): TryOutcome {
   const { accountId, endpointId, url, at, endedAt, schedule, random } = context;
@@ -99,13 +99,13 @@ function disablingReason(result: PostResult, context: TryContext): string | null
   return isLasting ? 'Every delivery to the endpoint failed for 5 days.' : null;
 }
 
-/** Returns how a try ended, for the slots of its account and the cap of its endpoint. */
+/** Classifies the end of an attempt for the account's slots and the endpoint's cap. */
 export function endOf(outcome: TryOutcome): RunEnd {
   if (outcome.error === 'timeout') return 'timeout';
   return outcome.status === 'delivered' ? 'responded' : 'other';
 }
 
-/** Returns why a try failed, for operators: `HTTP 500 from https://shop.example/hooks`, `https://shop.example/hooks: timeout`. */
+/** Returns why an attempt failed, for operators: `HTTP 500 from https://shop.example/hooks`, `https://shop.example/hooks: timeout`. */
 export function failureText({ url, httpStatus, error }: Pick<TryOutcome, 'url' | 'httpStatus' | 'error'>): string {
   return error === null ? `HTTP ${httpStatus} from ${url}` : `${url}: ${error}`;
 }

@@ -2,10 +2,10 @@ import type { Sql } from '@customer-platform/service-kit';
 import { accountsOf, endpointsOf, type QueueKey } from './dispatch.sql.ts';
 import type { TryOutcome } from './outcome.ts';
 
-/** Returns the time of an account. */
+/** Returns an account's current time. */
 type NowOf = (of: { accountId: string }) => Date;
 
-/** News of an endpoint from its tries: whether one was delivered, when the first failed of those after it, and why it is to be switched off. */
+/** Results for an endpoint: whether an attempt succeeded, when the first later one failed, and why to disable the endpoint. */
 export type EndpointNews = QueueKey & {
   url: string;
   delivered: boolean;
@@ -14,10 +14,10 @@ export type EndpointNews = QueueKey & {
 };
 
 /**
- * Writes since when endpoints have only failed, where that begins or ends, and switches off those that are to be, noting what is to be told of it. Goes
- * by what stands there, and not by what a process knows: another may have written since. What an address responded says nothing of the one that an
- * endpoint has been given since. Being off goes before being paused: what is pending ends. Waits for nobody: nothing is written of endpoints that
- * another transaction has locked, and the ids of those of which something was to be written are returned.
+ * Updates `failing_since` where failing begins or ends, disables endpoints, and queues their announcements. Compares
+ * with the stored row, because another process may have written since. Ignores results of a URL that was replaced.
+ * Disabling also ends a pause, so that pending deliveries end. Skips endpoints that another transaction has locked, and
+ * returns the ids of those with changes to write.
  */
 export async function writeEndpointNews(tx: Sql, news: readonly EndpointNews[], nowOf: NowOf): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
@@ -56,12 +56,11 @@ export async function writeEndpointNews(tx: Sql, news: readonly EndpointNews[], 
 }
 
 /**
- * Writes the tries and what they led to, in two statements for any number. A delivery that was ended or asked for again
- * while its try was under way gets the try's row and keeps its state; one that was ended and yet arrived is delivered.
- * Queues get to know when their next try is, also that of a delivery which was asked for again meanwhile: while it was
- * under way, looks passed it over. Returns the endpoints of these queues. Queues are locked before deliveries, as everywhere: no circle of
- * waiting can come about. They are locked by a statement of its own: see ADR 27. Of outcomes that may be written already, those that are change nothing; their
- * queues are looked at once more.
+ * Writes `tries` rows and the resulting delivery states in two statements per batch. A delivery that ended or was
+ * redelivered during its attempt gets the row but keeps its state; a success still makes an ended one delivered. Queues
+ * learn when their next attempt is due, also for a redelivery: looks skipped it while it was in flight. Returns these
+ * queues' endpoints. A separate statement locks queues before deliveries, which prevents deadlocks: see ADR 27. If
+ * `mayBeWritten`, outcomes already written change nothing, and their queues are looked at again.
  */
 export async function writeOutcomes(
   tx: Sql,

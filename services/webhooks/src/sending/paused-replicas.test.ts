@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startSecondProcess } from '../../test/second-process.ts';
 import { emitContactCreated, keepFrom, register } from '../../test/webhooks.ts';
 
-/** Endpoints with a try under way, each in one of the two processes. */
+/** Number of endpoints with an attempt in flight, each held by one of the two processes. */
 const endpoints = 6;
 let platform: Platform;
 let second: ChildProcess;
@@ -22,7 +22,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** The processes that work on an account's endpoints. */
+/** Returns the processes that hold the queues of an account's endpoints. */
 async function workersOf(accountId: string): Promise<string[]> {
   const sql = platform.database('webhooks');
   const owners = await sql<{ owner: string }[]>`
@@ -30,7 +30,7 @@ async function workersOf(accountId: string): Promise<string[]> {
   return owners.map(({ owner }) => owner);
 }
 
-it('begins no try in any process once a pause is confirmed', async () => {
+it('begins no attempt in any process once a pause is confirmed', async () => {
   const [account, others] = [await platform.account(), await platform.account()];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   paused.respond = (_request, response) => void released.then(() => response.writeHead(204).end());
@@ -39,7 +39,7 @@ it('begins no try in any process once a pause is confirmed', async () => {
     const before = paused.received.length;
     await register(account, `${paused.url}/${before}`);
     await emitContactCreated(account);
-    await waitFor('a try at the endpoint', () => paused.received.length === before + 1);
+    await waitFor('an attempt at the endpoint', () => paused.received.length === before + 1);
   };
   await beginTry();
   const [first] = await workersOf(account.id);
@@ -51,7 +51,7 @@ it('begins no try in any process once a pause is confirmed', async () => {
   const change = (verb: string, body: object) =>
     platform.admin('POST', `/admin/queues/webhooks/deliveries/${verb}`, { account: account.id, ...body });
   expect((await change('pause', { reason: 'a test' })).status).toBe(204);
-  // Each try that ends makes room for the next of its endpoint, in whichever process works on it.
+  // Each attempt that ends makes room for the endpoint's next one, in the process that holds it.
   release();
   await emitContactCreated(account);
   for (let index = 0; index < 20; index++) await emitContactCreated(others, `Contact ${index}`);
@@ -59,6 +59,6 @@ it('begins no try in any process once a pause is confirmed', async () => {
   expect(paused.received).toHaveLength(endpoints);
 
   expect((await change('resume', {})).status).toBe(204);
-  // The first endpoint has had every event, the next all but one, and so on; then all of them that of the pause.
+  // The first endpoint received every event, the next all but one, and so on. Then all receive the one from the pause.
   await waitFor('the rest', () => paused.received.length === (endpoints * (endpoints + 1)) / 2 + endpoints);
 });

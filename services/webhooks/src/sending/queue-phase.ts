@@ -1,13 +1,13 @@
-/** What a process knows of the due deliveries of a queue under its lease. */
+/** What a process knows about the due deliveries of a queue that it leases. */
 export type QueuePhase =
   /** There may be due deliveries that are not fetched. */
   | { readonly kind: 'unread' }
-  /** A read is under way; `isMissed`: it may pass over deliveries that became due meanwhile. */
+  /** A read is in progress. If `isMissed`, it may skip deliveries that became due meanwhile. */
   | { readonly kind: 'reading'; readonly isMissed: boolean }
-  /** All that was due is fetched: at a version of the queue, whose next delivery is due at `laterAt`. `isNoted`: its row says so. */
+  /** All due deliveries of this version are fetched; the next is due at `laterAt`. If `isNoted`, the row stores that time. */
   | ({ readonly kind: 'dry'; readonly sinceMs: number; readonly isNoted: boolean } & QueueVersion);
 
-/** A state of a queue's row: the version grows with what comes in. */
+/** A version of a queue's row, which grows with new deliveries. */
 export interface QueueVersion {
   readonly version: number;
   readonly laterAt: Date | null;
@@ -16,28 +16,28 @@ export interface QueueVersion {
 export const unread: QueuePhase = { kind: 'unread' };
 export const reading: QueuePhase = { kind: 'reading', isMissed: false };
 
-/** Nothing more is due than what is fetched. */
+/** Marks all due deliveries as fetched. */
 export function dry({ version, laterAt }: QueueVersion): QueuePhase {
   return { kind: 'dry', version, laterAt, sinceMs: performance.now(), isNoted: false };
 }
 
-/** A read has ended, `hasMore` where it found more than it took. */
+/** Marks the end of a read. `hasMore`: the read left due deliveries behind. */
 export function endReading(phase: QueuePhase, found: QueueVersion, hasMore: boolean): QueuePhase {
   return hasMore || (phase.kind === 'reading' && phase.isMissed) ? unread : dry(found);
 }
 
-/** Something may have become due. */
-export function missSomething(phase: QueuePhase): QueuePhase {
+/** Marks that deliveries may have become due. */
+export function markMissed(phase: QueuePhase): QueuePhase {
   return phase.kind === 'reading' ? { kind: 'reading', isMissed: true } : unread;
 }
 
-/** The queue's row says that something is due, which may be what was fetched: then neither its version has grown nor its time come. */
-export function seeDue(phase: QueuePhase, version: number, now: Date): QueuePhase {
+/** Marks a queue whose row is due. If the version is unchanged and no later delivery is due yet, all due deliveries are already fetched. */
+export function markDue(phase: QueuePhase, version: number, now: Date): QueuePhase {
   const isKnown = phase.kind === 'dry' && phase.version === version && (phase.laterAt === null || phase.laterAt > now);
-  return isKnown ? phase : missSomething(phase);
+  return isKnown ? phase : markMissed(phase);
 }
 
-/** The row says when the next delivery is due. */
+/** Marks that the row stores when the next delivery is due. */
 export function note(phase: QueuePhase): QueuePhase {
   return phase.kind === 'dry' ? { ...phase, isNoted: true } : phase;
 }

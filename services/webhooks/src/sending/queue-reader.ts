@@ -6,29 +6,29 @@ import { type QueueState, readQueues } from './read-queues.sql.ts';
 import { endTooOld } from './too-old.sql.ts';
 
 const maxReadAtOnce = 50;
-/** Pause after deliveries that are too old could not be ended. */
+/** Pause after a failure to end deliveries that are too old. */
 const endAgainMs = 2_000;
 
 type ReaderOptions = Pick<DispatcherOptions, 'sql' | 'clocks' | 'log' | 'eventsKeptMs' | 'maxPerEndpoint'>;
 
-/** Reads what is due of queues that are held, in one statement for many. */
+/** Reads due deliveries of many held queues in one statement. */
 export class QueueReader {
   readonly #options: ReaderOptions;
-  readonly #queues: Pick<HeldQueues, 'moveBehind'>;
+  readonly #queues: Pick<HeldQueues, 'moveToEnd'>;
   #most = maxReadAtOnce;
   #endAgainAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ReaderOptions, queues: Pick<HeldQueues, 'moveBehind'>) {
+  constructor(options: ReaderOptions, queues: Pick<HeldQueues, 'moveToEnd'>) {
     this.#options = options;
     this.#queues = queues;
   }
 
-  /** Queues that are read at once: fewer after a read that failed, for one of them may take too long for all. */
+  /** Maximum number of queues per read. It halves after a failed read, because one slow queue may delay all. */
   get most(): number {
     return this.#most;
   }
 
-  /** Returns the state of each, and the limits that they were read with. */
+  /** Returns each queue's state and the limit it was read with. */
   async read(wanting: readonly HeldEndpoint[]): Promise<{ states: QueueState[]; limits: number[] }> {
     const { sql, clocks, eventsKeptMs, maxPerEndpoint } = this.#options;
     const limits = wanting.map((held) => held.wanted(maxPerEndpoint));
@@ -47,13 +47,13 @@ export class QueueReader {
       this.#most = Math.ceil(wanting.length / 2);
       for (const held of wanting) {
         held.queue = unread;
-        this.#queues.moveBehind(held);
+        this.#queues.moveToEnd(held);
       }
       throw error;
     }
   }
 
-  /** Ends deliveries that are too old, and returns whether it did: then there is more to read. Where that fails it is tried again some time later. */
+  /** Ends deliveries that are too old, and returns whether it ended any: there is then more to read. Logs a failure and retries after 2 s. */
   async endTooOld(states: readonly QueueState[]): Promise<boolean> {
     const { sql, log, eventsKeptMs } = this.#options;
     if (performance.now() < this.#endAgainAtMs) return false;
@@ -61,7 +61,7 @@ export class QueueReader {
       return await endTooOld(sql, states, eventsKeptMs);
     } catch (error) {
       this.#endAgainAtMs = performance.now() + endAgainMs;
-      log.error({ err: error }, 'deliveries that are too old could not be ended');
+      log.error({ err: error }, 'could not end deliveries that are too old');
       return false;
     }
   }

@@ -3,8 +3,8 @@ import { type Look, maxMoved, type QueueRows, type Sql } from '@customer-platfor
 import { makeDue } from './dispatch.sql.ts';
 
 /**
- * Makes deliveries due that wait after a failed try, at most `maxMoved`, and returns how many: the try brought forward is the next of the
- * schedule. Queues are locked before deliveries, as everywhere.
+ * Makes at most `maxMoved` deliveries that wait after a failed attempt due now, and returns how many. Each then makes
+ * its next scheduled attempt. Locks queues before deliveries, as everywhere.
  */
 export async function retryDeliveries(tx: Sql, _: QueueRows, part: QueuePart, now: Date): Promise<number> {
   const { account, endpoint } = part;
@@ -30,7 +30,7 @@ interface Described {
   traceId: string | null;
 }
 
-/** Adds to endpoints since when they fail, and their last error with its trace. */
+/** Adds to endpoints when they began to fail, and their last error with its trace. */
 export async function describeEndpoints(sql: Sql, owners: OwnerDepth[]): Promise<OwnerDepth[]> {
   const ofEndpoints = owners.filter(({ endpoint }) => endpoint !== null);
   const rows = await sql<Described[]>`
@@ -51,11 +51,11 @@ export async function describeEndpoints(sql: Sql, owners: OwnerDepth[]): Promise
   });
 }
 
-/** The trace of event `v`, where it is recorded. */
+/** The trace id of event `v`; null if the trace was not recorded. */
 export const traceIdOf = (sql: Sql) =>
   sql`substring(v.trace ->> 'traceparent' from '^00-([0-9a-f]{32})-[0-9a-f]{16}-01$')`;
 
-/** Selects the last failed try of what is pending at endpoint `e`, with the id of its trace where that is recorded. */
+/** Selects the last failed attempt among the pending deliveries of endpoint `e`, with its trace id if recorded. */
 export const lastError = (sql: Sql) => sql`
   select coalesce(t.error, 'HTTP ' || t.status) as error, t.at, ${traceIdOf(sql)} as trace_id
   from (
@@ -66,14 +66,14 @@ export const lastError = (sql: Sql) => sql`
   join events v on v.account_id = d.account_id and v.id = d.event_id
   where e.failing_since is not null`;
 
-/** Returns whether an endpoint is there, of the account where one is named. */
+/** Returns whether an endpoint exists, in `account` if given. */
 export async function isEndpointOf(sql: Sql, { account, endpoint }: QueuePart): Promise<boolean> {
   const found = await sql`
     select 1 from endpoints where id = ${endpoint!} ${account ? sql`and account_id = ${account}` : sql``} limit 1`;
   return found.length === 1;
 }
 
-/** Looks at the deliveries of an account, endpoint by endpoint: the first of each says enough. One under way is due until its outcome is written. */
+/** Looks at the first pending delivery of each of an account's endpoints. One in flight is due until its outcome is written. */
 export const lookAtDeliveries = (sql: Sql, { account, now, endpoints }: Look) => sql`
   select coalesce(bool_or(first.at <= ${now}), false) as due, false as running, min(first.at) filter (where first.at > ${now}) as next
   from endpoints e cross join lateral (

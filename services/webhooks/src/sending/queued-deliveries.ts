@@ -1,7 +1,7 @@
 import type { ClockedWork, ReportedQueue, WatchedRows } from '@customer-platform/service-kit';
 import { describeEndpoints, isEndpointOf, lookAtDeliveries, retryDeliveries } from './queued-deliveries.sql.ts';
 
-/** Deliveries that wait for their next try, as a queue; without those at endpoints that their customers have paused, which are late for nobody. */
+/** The queue of deliveries that wait for an attempt. It excludes endpoints paused by customers, whose deliveries are not late. */
 export const deliveries: ReportedQueue = {
   queue: 'deliveries',
   rows: {
@@ -17,7 +17,7 @@ export const deliveries: ReportedQueue = {
   retry: retryDeliveries,
 };
 
-/** The same as the clocks of accounts see them: the dispatcher, which `wake` wakes, takes what is due by them. */
+/** The same queue by sandbox clocks. `wake` wakes the dispatcher, which sends the due deliveries. */
 export const clockedDeliveries = (wake: () => void): ClockedWork => ({
   queue: deliveries.queue,
   rows: { name: 'queues', due: 'due_at', look: lookAtDeliveries },
@@ -27,7 +27,7 @@ export const clockedDeliveries = (wake: () => void): ClockedWork => ({
   },
 });
 
-/** Queues that a process can take: those with something due, and those of a process that died. */
+/** Queues that a process can claim: those with due work, and those whose lease has expired. */
 export const dueQueues: readonly WatchedRows[] = [
   { name: 'queues', due: 'due_at', where: (sql) => sql`owner is null and not paused` },
   { name: 'queues', due: 'leased_until', where: (sql) => sql`owner is not null and not paused` },

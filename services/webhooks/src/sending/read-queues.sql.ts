@@ -3,10 +3,10 @@ import { oldestIdKept } from '../retention/retention.ts';
 import { accountsOf, type DueQueue, endpointsOf, type QueueKey } from './dispatch.sql.ts';
 import type { DueDelivery } from './outcome.ts';
 
-/** A secret as it is stored, which signs until `until`, or until it is replaced. */
+/** An encrypted secret, valid until `until`. If `until` is null, it is valid until it is replaced. */
 type StoredSecret = { stored: Uint8Array; until: Date | null };
 
-/** A queue as it is at one moment: its endpoint, what is due, and when something else will be. */
+/** A snapshot of a queue: its endpoint, its due deliveries, and when the next one is due. */
 export type QueueState = DueQueue & {
   endpoint: {
     url: string;
@@ -16,18 +16,18 @@ export type QueueState = DueQueue & {
     failingSince: Date | null;
   } | null;
   due: DueDelivery[];
-  /** Due deliveries up to the limit asked for: more than `due` has where those are large, or too old. */
+  /** Number of due deliveries found, up to the limit. Exceeds `due.length` if some are too large or too old. */
   found: number;
-  /** Some are too old to be tried. */
+  /** Some due deliveries are too old to be sent. */
   hasTooOld: boolean;
-  /** Time at which the next delivery becomes due that is not due yet; null if there is none. */
+  /** When the next delivery becomes due that is not yet due; null if none exists. */
   laterAt: Date | null;
 };
 
-/** A secret that was replaced, encrypted, in base64; it signs until `until`. */
+/** A replaced secret, encrypted, in base64. It signs until `until`. */
 export type PreviousSecret = { secret: string; until: string };
 
-/** A queue with its endpoint and one of its due deliveries; null for those that there are none of. */
+/** A queue with its endpoint and one of its due deliveries. Columns of a missing endpoint or delivery are null. */
 type StateRow = DueQueue &
   Omit<DueDelivery, 'id'> & {
     id: string | null;
@@ -42,15 +42,15 @@ type StateRow = DueQueue &
     isTooOld: boolean | null;
   };
 
-/** About how many bytes of envelopes a queue is read with: they wait in memory for their tries. */
+/** Approximate limit in bytes for envelopes per queue and read, since they wait in memory. */
 export const maxReadBytes = 262_144;
-/** The same of all that are read at once. */
+/** The same limit for all queues of one read. */
 const maxReadAtOnceBytes = 8_388_608;
 
 /**
- * Reads queues with at most `limit` of their due deliveries each, and about 256 KiB, fewer where they are many, longest due first, each by the time of its account, without those under way. Those of
- * events that are older than `eventsKeptMs`, whose rows may be gone, are too old: an endpoint was paused for weeks. They are not passed over, for there may be millions.
- * Deliveries are chosen before their events are joined: over partitions the planner would rather sort all that is due than merge the first of each.
+ * Reads queues with at most `limit` due deliveries and about 256 KiB each, fewer if the queues are many. Orders by due time, uses each account's
+ * clock, and skips deliveries in flight. Deliveries with events older than `eventsKeptMs` set `hasTooOld`. They count toward `limit`, because
+ * skipping millions would take too long. Selects deliveries before joining events: across partitions, the planner would otherwise sort all due rows.
  */
 export async function readQueues(
   sql: Sql,

@@ -33,11 +33,11 @@ describe('nextWaitMs', () => {
     expect(nextWaitMs(schedule, 9, 0.999999, undefined)).toBeLessThanOrEqual(26.4 * hourMs);
   });
 
-  it('the first try is at once', () => {
+  it('the first attempt is immediate', () => {
     expect(nextWaitMs(schedule, 0, 0.9, undefined)).toBe(0);
   });
 
-  it('the schedule is used up after its last wait, Retry-After or not', () => {
+  it('the schedule is exhausted after its last wait, even with Retry-After', () => {
     expect(nextWaitMs(schedule, 9, 0, undefined)).toBe(24 * hourMs);
     expect(nextWaitMs(schedule, 10, 0, undefined)).toBeNull();
     expect(nextWaitMs(schedule, 10, 0, 60_000)).toBeNull();

@@ -1,4 +1,4 @@
-/** The waits before each try in ms: the first is before the first try, counted from the event. */
+/** The waits in ms before each attempt. The first wait counts from the event. */
 export type RetrySchedule = readonly number[];
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -6,8 +6,8 @@ const maxWaitMs = 30 * unitMs.d;
 const maxTries = 50;
 
 /**
- * Reads a schedule such as "0,5s,5m,30m,2h": 1 to 50 waits, each a number with a unit (ms, s, m, h, d; 0 needs none) of at
- * most 30 days. Throws a RangeError naming the part that is wrong.
+ * Parses a schedule such as "0,5s,5m,30m,2h": 1 to 50 waits of at most 30 days. Units are ms, s, m, h and d; 0 needs
+ * none. Throws a RangeError that names the invalid part.
  */
 export function parseRetrySchedule(text: string): RetrySchedule {
   const waits = text.split(',').map((part) => parseWait(part.trim()));
@@ -28,8 +28,8 @@ function parseWait(part: string): number {
 }
 
 /**
- * The ms to wait after `triesMade` tries, or null where the schedule is used up: the scheduled wait with up to a tenth
- * added at random (`random` in [0, 1)), and never less than the endpoint's Retry-After.
+ * Returns the ms to wait after `triesMade` attempts, or null when the schedule is exhausted. Adds up to a tenth of
+ * jitter (`random` in [0, 1)). The wait is at least the endpoint's Retry-After.
  */
 export function nextWaitMs(
   schedule: RetrySchedule,

@@ -21,7 +21,7 @@ afterAll(async () => {
   await Promise.all([platform.stop(), receiver.stop(), witness.stop()]);
 });
 
-/** Resolves once the dispatcher has looked twice at what is due: it has sent what became due after that, twice in a row. */
+/** Resolves once the dispatcher has completed two looks: it has twice sent a delivery that became due after the call. */
 async function look(other: TestAccount, endpointId: string): Promise<void> {
   for (let round = 0; round < 2; round++) {
     const before = witness.received.length;
@@ -30,7 +30,7 @@ async function look(other: TestAccount, endpointId: string): Promise<void> {
   }
 }
 
-it('nothing of a suspended account is sent, nothing of it fails, and all of it is when it is active again', async () => {
+it('deliveries of a suspended account neither go out nor fail, and are sent once it is active again', async () => {
   const sql = platform.database('webhooks');
   const [account, other] = [await platform.account(), await platform.account()];
   const endpoint = await register(account, receiver.url, { events: ['contact.created'] });
@@ -42,7 +42,7 @@ it('nothing of a suspended account is sent, nothing of it fails, and all of it i
   const setStatus = (status: string) => platform.admin('PATCH', `/admin/accounts/${account.id}`, { status });
   expect((await setStatus('suspended')).status).toBe(200);
 
-  /** Another delivery that is due, as if it came of an event of the time before. */
+  /** Adds another due delivery, as if its event preceded the suspension. */
   const addDue = async () => {
     await sql`
       with copy as (
@@ -62,7 +62,7 @@ it('nothing of a suspended account is sent, nothing of it fails, and all of it i
     return receiver.received.length === before;
   });
   const sent = receiver.received.length;
-  // The retry of the one that failed is due now too.
+  // The retry of the failed delivery is now due too.
   platform.clock.advance(6000);
   await addDue();
   await look(other, witnessId);

@@ -3,9 +3,9 @@ import type { ReceivedEvent } from '@customer-platform/service-kit';
 import { expect, it } from '@jest/globals';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import type { DueDelivery } from './outcome.ts';
-import { takeMade } from './take-made.ts';
+import { claimCreated } from './take-made.ts';
 
-it('a delivery has the text of the event that was taken: the first of its account with that id', () => {
+it('a delivery has the text of the recorded event: the first of its account with that id', () => {
   const [account, other, id, endpointId] = [randomUUID(), randomUUID(), randomUUIDv7(), randomUUID()];
   const event = (of: string, text: string) => ({ account: of, id: id.toUpperCase(), text }) as ReceivedEvent;
   const made = {
@@ -18,8 +18,8 @@ it('a delivery has the text of the event that was taken: the first of its accoun
     endpointVersion: 1,
   };
   const taken: DueDelivery[] = [];
-  const held = { takeMade: (due: DueDelivery[]) => taken.push(...due) > 0 } as unknown as HeldEndpoint;
+  const held = { claimCreated: (due: DueDelivery[]) => taken.push(...due) > 0 } as unknown as HeldEndpoint;
   const events = [event(other, 'of another'), event(account, 'real'), event(account, 'forged'), event(other, 'forged')];
-  expect(takeMade([made], events, { ofRealTime: () => held })).toEqual({ taken: [held], hasAll: true });
+  expect(claimCreated([made], events, { ofRealTime: () => held })).toEqual({ taken: [held], hasAll: true });
   expect(taken.map(({ envelope }) => envelope)).toEqual(['real']);
 });

@@ -3,16 +3,16 @@ import { oldestIdKept } from '../retention/retention.ts';
 import type { QueueKey } from './dispatch.sql.ts';
 import type { QueueState } from './read-queues.sql.ts';
 
-/** Deliveries that are ended in one round, whosever they are: others wait for it. */
+/** Maximum number of deliveries ended per round, for all accounts, since others wait for the round. */
 const mostEnded = 1_000;
 
 /**
- * Ends due deliveries whose events are older than what is kept, and returns whether there may be more: of an endpoint that was paused for weeks there may
- * be millions before the first that can be tried. Nobody knows any more what they would have sent.
+ * Ends due deliveries whose events are older than `eventsKeptMs`, and returns whether it ended any. An endpoint paused
+ * for weeks may have millions of them before the first that can be sent. Their payloads are gone.
  */
 export async function endTooOld(sql: Database, states: readonly QueueState[], eventsKeptMs: number): Promise<boolean> {
   const having = states.filter(({ hasTooOld, endpoint }) => hasTooOld && endpoint?.isActive && !endpoint.isPaused);
-  // Each round begins with another: the first has all of it for as long as there are that many.
+  // Begins at a random endpoint, because the first may use up the whole round.
   const first = Math.floor(Math.random() * having.length);
   let left = mostEnded;
   for (const state of [...having.slice(first), ...having.slice(0, first)]) {
@@ -24,8 +24,8 @@ export async function endTooOld(sql: Database, states: readonly QueueState[], ev
 }
 
 /**
- * Ends those that are too old of the first pending deliveries of an endpoint; returns how many. They are locked by a statement of its own, and which events
- * are gone is asked by another: see ADR 27. Of a limit that it knows the planner might think that it covers all, and sort them.
+ * Ends the deliveries that are too old among an endpoint's first pending ones, and returns how many. Separate statements lock them and check their
+ * events: see ADR 27. A subquery hides the limit from the planner, which might otherwise sort all rows.
  */
 async function endFirst(
   tx: Sql,
@@ -46,7 +46,7 @@ async function endFirst(
   return ids.length;
 }
 
-/** Returns the deliveries whose events are gone: more is kept now than was when they ended. */
+/** Returns the deliveries whose events are gone, which occurs if the retention was shorter before. */
 async function withoutEvents(tx: Sql, accountId: string, deliveries: readonly { id: string; event_id: string }[]) {
   return await tx<{ id: string }[]>`
     select d.id from unnest(${deliveries.map(({ id }) => id)}::uuid[], ${deliveries.map(({ event_id }) => event_id)}::uuid[]) as d (id, event_id)

@@ -19,11 +19,11 @@ afterAll(() => platform.stop());
 
 const dayMs = 86_400_000;
 
-it('deliveries that are too old to be tried end without being read over, and what came after them is sent', async () => {
+it('deliveries that are too old end without blocking the reads, and later ones are sent', async () => {
   const { account, endpoint, receiver } = await openEndpoint(platform, receivers, [200]);
   const params = { endpoint_id: endpoint.id };
   await account.client.webhooks.update({ params, body: { paused: true } });
-  // All within one day, which is over; their events are gone.
+  // All within one past day; their events are gone.
   const begin = uuidAt(platform.clock.now().getTime() - 39 * dayMs).slice(0, 13);
   await sql`
     insert into deliveries (account_id, endpoint_id, id, event_id, event, url, status, next_try_at, created_at)

@@ -14,7 +14,7 @@ beforeAll(async () => {
   collector = await startReceiver();
   receiver = await startReceiver();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
-  // The SDK reads its settings from the process, as it would be started with them.
+  // The SDK reads its settings from the environment of the process.
   Object.assign(process.env, env);
   platform = await startPlatform({ services: ['cdp', 'webhooks'], env });
 });
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe('tracing', () => {
-  it('carries one trace from the request to the last try', async () => {
+  it('carries one trace from the request to the last attempt', async () => {
     const account = await platform.account();
     const endpoint = await register(account, receiver.url);
     receiver.respond = (_, response) => response.writeHead(500).end();

@@ -4,10 +4,10 @@ import type { HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, outcomeOf, type TryOutcome } from './outcome.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 
-/** Resources of the process that every try needs. */
+/** Resources of the process that every attempt needs. */
 export type TryContext = { poster: Poster; clocks: Pick<Clocks, 'nowOf' | 'real'>; schedule: RetrySchedule };
 
-/** Makes one try: signs the envelope's exact text for this moment, sends it, and says what follows. Never rejects. */
+/** Makes one attempt: signs the envelope's exact text with the current time, sends it and returns the outcome. Never rejects. */
 export async function tryDelivery(
   delivery: DueDelivery,
   endpoint: HeldEndpoint,
@@ -16,7 +16,7 @@ export async function tryDelivery(
   const { accountId, endpointId, url } = endpoint;
   const { clocks } = context;
   const at = clocks.nowOf(accountId);
-  // Whoever verifies a signature goes by the real time.
+  // Receivers verify signatures by real time.
   const moment = { at, timestamp: Math.floor(clocks.real().getTime() / 1000) };
   const result = telemetryEnabled()
     ? await sendInSpan(delivery, endpoint, context.poster, moment)
@@ -35,13 +35,13 @@ export async function tryDelivery(
   });
 }
 
-/** Time of a try, by its account's clock, and as it is signed. */
+/** Time of an attempt by the account's clock, and its signed timestamp in seconds. */
 type Moment = { at: Date; timestamp: number };
 
 function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, { at, timestamp }: Moment) {
   const lasting = endpoint.signingKeys.filter(({ until }) => until === null || until > at);
   const keys = lasting.map(({ key }) => key);
-  // Encoded once: it is signed with up to five secrets, and sent.
+  // Encoded once, since it is signed with up to five secrets and then sent.
   const body = Buffer.from(delivery.envelope);
   const headers = {
     'content-type': 'application/json',
@@ -55,7 +55,7 @@ function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, { a
   return poster.post({ poolKey, url, headers, body, continuesTrace: true });
 }
 
-/** The same as a span of the trace that began with the client's request; the endpoint gets to know the trace. */
+/** Like `send`, within a span of the trace that began with the client's request. The request passes the trace on to the endpoint. */
 function sendInSpan(
   delivery: DueDelivery,
   endpoint: HeldEndpoint,

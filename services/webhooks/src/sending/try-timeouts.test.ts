@@ -13,7 +13,7 @@ afterAll(async () => {
   await Promise.all([platform.stop(), receiver.stop()]);
 });
 
-it('a try without an answer in time is a timeout, and the delivery waits for its next one', async () => {
+it('an attempt without a response in time is a timeout, and the delivery waits for the next one', async () => {
   const account = await platform.account();
   receiver.respond = () => undefined;
   const endpoint = await register(account, receiver.url);

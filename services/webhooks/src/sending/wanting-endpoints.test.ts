@@ -15,7 +15,7 @@ const delivery: DueDelivery = {
   trace: null,
 };
 
-/** Endpoints of an account that have earned ten tries at once, with so many under way and so many fetched. */
+/** Creates endpoints of an account with a cap of ten attempts, and the given numbers in flight and fetched. */
 function endpointsOf(accountId: string, count: number, [inFlight, ready]: [number, number]): HeldEndpoint[] {
   return Array.from({ length: count }, (_, i) => {
     const held = new HeldEndpoint({ accountId, endpointId: `${accountId} ${i}` }, 10);
@@ -27,7 +27,7 @@ function endpointsOf(accountId: string, count: number, [inFlight, ready]: [numbe
 
 const fetched = (all: HeldEndpoint[]) => wantingEndpoints(all, (held) => held.canStart(), 10).length;
 
-it('are all that may have more, while few tries could begin, however many deliveries wait behind those', () => {
+it('are all below their limits while few attempts can begin, however many deliveries wait', () => {
   expect(
     fetched([
       ...endpointsOf('few', 3, [9, 10]),
@@ -37,14 +37,14 @@ it('are all that may have more, while few tries could begin, however many delive
   ).toBe(4);
 });
 
-it('are only those of accounts that have nothing fetched, while very many tries could begin', () => {
+it('are only those of accounts with nothing fetched while many attempts can begin', () => {
   const many = Array.from({ length: 20 }, (_, i) => endpointsOf(`many ${i}`, 10, [0, 10])).flat();
   expect(fetched([...many.slice(10), ...endpointsOf('new', 1, [0, 0])])).toBe(191);
   expect(fetched([...many, ...endpointsOf('new', 2, [0, 0])])).toBe(2);
   expect(fetched([...many, ...endpointsOf('hangs', 1, [10, 30]), ...endpointsOf('hangs', 1, [0, 0])])).toBe(1);
 });
 
-it('are only those of accounts that have little fetched, while very much is that cannot start', () => {
+it('are only those of accounts with little fetched while much is fetched that cannot start', () => {
   const large = { ...delivery, envelope: 'x'.repeat(120_000) };
   const hanging = (count: number) => {
     const all = Array.from({ length: count }, (_, i) => endpointsOf(`hangs ${i}`, 20, [10, 1])).flat();
@@ -57,7 +57,7 @@ it('are only those of accounts that have little fetched, while very much is that
   expect(fetched([...hanging(14), ...one])).toBe(2);
 });
 
-it('deliveries that were just made are read where they are more than a read brings', () => {
+it('new deliveries are read if they are more than one read fetches', () => {
   const [held] = endpointsOf('any', 1, [0, 0]) as [HeldEndpoint];
   for (const [count, isTaken] of [
     [41, false],
@@ -65,6 +65,6 @@ it('deliveries that were just made are read where they are more than a read brin
   ] as const) {
     held.version = 1;
     held.queue = dry({ version: 1, laterAt: null });
-    expect(held.takeMade(Array(count).fill(delivery), { version: 2, endpointVersion: 1 })).toBe(isTaken);
+    expect(held.claimCreated(Array(count).fill(delivery), { version: 2, endpointVersion: 1 })).toBe(isTaken);
   }
 });

@@ -26,7 +26,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** A reader of a stream that takes a page when it is told to, or all as they come. */
+/** Opens a reader of a stream that takes a page when told to, or all as they arrive. */
 function openReader(account: string, after = 0) {
   const source: StreamSource = feed.open({ accountId: account, after, types: ['*'] });
   const ids: number[] = [];
@@ -48,7 +48,7 @@ function openReader(account: string, after = 0) {
   };
 }
 
-/** Does `act` while every read of events waits, after one has begun to. */
+/** Runs `act` while every read of events is blocked, after one has begun to wait. */
 async function whileReading(begin: () => void, act: () => void): Promise<void> {
   await inTransaction(sql, async (tx) => {
     await tx`lock table events in access exclusive mode`;
@@ -63,8 +63,8 @@ async function whileReading(begin: () => void, act: () => void): Promise<void> {
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-describe('of events that are recorded while its position is read', () => {
-  it('a stream that is opened there meanwhile has each once', async () => {
+describe('when events are recorded while a position is read', () => {
+  it('a stream opened there meanwhile gets each event once', async () => {
     const account = randomUUID();
     await recordEvents(sql, account, 500);
     const [first, second] = [openReader(account), openReader(account)];
@@ -83,7 +83,7 @@ describe('of events that are recorded while its position is read', () => {
     await Promise.all(ends);
   });
 
-  it('a stream whose reader is slow to take its page has each once', async () => {
+  it('a stream with a slow reader gets each event once', async () => {
     const account = randomUUID();
     await recordEvents(sql, account, 500);
     const [slow, other] = [openReader(account), openReader(account)];
@@ -93,7 +93,7 @@ describe('of events that are recorded while its position is read', () => {
       () => feed.recorded(new Set([account])),
     );
     await taken;
-    // The feed reads on for others, and nothing for the slow one.
+    // The feed continues for others and reads nothing for the slow one.
     const end = other.takeAll();
     await waitFor('the other to have the last', () => other.ids.at(-1) === 500);
     const rest = slow.takeAll();
@@ -105,7 +105,7 @@ describe('of events that are recorded while its position is read', () => {
   });
 });
 
-it('a stream has its turn before the many that came earlier of another account', async () => {
+it('a stream gets its turn before many earlier ones of another account', async () => {
   const [busy, other] = [randomUUID(), randomUUID()];
   await recordEvents(sql, busy, 40);
   await recordEvents(sql, other, 1);
@@ -123,7 +123,7 @@ it('a stream has its turn before the many that came earlier of another account',
     () => reads.push(...numbers(39).map((after) => read(busy, after)), read(other, 0)),
   );
   await Promise.all(reads);
-  // After the one that was being read for, and four of the others.
+  // After the one being read and four of the others.
   expect([order.indexOf(other), order.length]).toEqual([5, 41]);
   for (const reader of readers) reader.close();
 });

@@ -5,35 +5,34 @@ import { PositionQueue } from './position-queue.ts';
 import { lastSequences, type Position, type ReadPage, readPages } from './streaming.sql.ts';
 import type { StreamedEvent, StreamSource } from './streams.ts';
 
-/** Poll interval for events whose news was lost. */
+/** Poll interval for events whose notification was lost. */
 const pollMs = 1_000;
 const slowestRetryMs = 2_000;
 
-/** A stream: what it has had, and whether there may be more. */
+/** A stream with its position and whether more events may follow. */
 interface Cursor extends Position {
-  /** There may be events that it has not had. */
+  /** There may be unread events. */
   isDue: boolean;
-  /** Takes the next page; undefined while the reader has not taken the last one. */
+  /** Resolves the pending `next` with a page; undefined while the reader has not asked for one. */
   take: ((events: readonly StreamedEvent[]) => void) | undefined;
-  /** It waits in the queue, or is being read for: it is in one place of the queue at most, that of its position. */
+  /** The cursor is in the queue or being read. It is queued at most once, at its position. */
   isQueued: boolean;
   isClosed: boolean;
 }
 
-/** Dependencies of the feed. */
 interface FeedParts {
   sql: Database;
   bus: Bus;
   log: Logger;
-  /** The real time, by which events are kept. */
+  /** The real time, which retention uses. */
   clock: () => Date;
   retention: Retention;
 }
 
 /**
- * The events of accounts whose streams are open in this process. A stream reads what follows the last number that it had, so that nothing is
- * missed or comes twice; news of a commit only says when to read. Streams at the same position share a read, accounts take turns, and one
- * statement reads from some positions at a time.
+ * Feeds the open streams of this process. Each stream reads after the last number it received, so it misses no event
+ * and repeats none. A notification only says when to read. Streams at one position share a read, accounts take turns,
+ * and one statement reads several positions.
  */
 export class EventFeed {
   readonly #parts: FeedParts;
@@ -47,20 +46,20 @@ export class EventFeed {
     this.#parts = parts;
     this.#news = new EventNews(parts.bus, {
       hasStreams: () => this.#byAccount.size > 0,
-      hear: (accountIds) => this.#wake(accountIds),
+      recorded: (accountIds) => this.#wake(accountIds),
       missed: () => this.#wake(this.#byAccount.keys()),
     });
     const pace = { everyMs: pollMs, slowestRetryMs, log: parts.log };
     this.#loop = new WakeLoop('event streams', pace, () => this.#round());
   }
 
-  /** Says that events of these accounts were recorded and committed. */
+  /** Announces that events of these accounts were committed. */
   recorded(accountIds: ReadonlySet<string>): void {
     this.#wake(accountIds);
     this.#news.tell(accountIds);
   }
 
-  /** Returns the events after a position, without an end. */
+  /** Returns an endless source of the events after a position. */
   open(position: Position): StreamSource {
     const cursor: Cursor = { ...position, isDue: true, take: undefined, isQueued: false, isClosed: false };
     const cursors = this.#byAccount.get(cursor.accountId) ?? new Set();
@@ -101,7 +100,7 @@ export class EventFeed {
     }
   }
 
-  /** One that is being read for comes into the queue when it has its page: what it follows on is known then. */
+  /** A cursor that is being read is queued again once its page arrives and its position is known. */
   #enqueue(cursor: Cursor): void {
     if (cursor.isQueued) return;
     cursor.isQueued = true;
@@ -109,12 +108,12 @@ export class EventFeed {
     this.#loop.wake();
   }
 
-  /** Reads from the positions whose turn it is; returns whether others wait. */
+  /** Reads the next positions in turn. Returns whether others wait. */
   async #round(): Promise<boolean> {
     if (performance.now() - this.#polledMs >= pollMs) await this.#poll();
     const groups = this.#queue.take();
     if (groups.length === 0) return false;
-    // What commits from here on wakes them again.
+    // Later commits wake these cursors again.
     for (const cursor of groups.flat()) cursor.isDue = false;
     const { sql, clock, retention } = this.#parts;
     const positions = groups.map(([cursor]) => cursor!);
@@ -146,7 +145,7 @@ export class EventFeed {
     if (!cursor.isClosed) this.#enqueue(cursor);
   }
 
-  /** Looks, in one statement for all accounts, whether there are events whose news did not come. */
+  /** Checks all accounts in one statement for events whose notification was lost. */
   async #poll(): Promise<void> {
     this.#polledMs = performance.now();
     if (this.#byAccount.size === 0) return;
@@ -158,7 +157,7 @@ export class EventFeed {
   }
 }
 
-/** Gives a stream its next page, where it waits for one. */
+/** Passes a page to a stream that waits for one. */
 function give(cursor: Cursor, events: readonly StreamedEvent[]): void {
   const { take } = cursor;
   cursor.take = undefined;

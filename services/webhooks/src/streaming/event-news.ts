@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus } from '@customer-platform/service-kit';
 
-/** Topics among this service's news: that a process has streams open, and whose events were recorded. */
+/** Topics between this service's processes: one announces open streams, the other names accounts with new events. */
 const interestTopic = 'event-streams';
 const recordedTopic = 'recorded-events';
-/** Interval at which a process with streams open says so, and for how long that counts: twice it may be lost. */
+/** Interval at which a process with open streams announces them, and how long that counts: two may be lost. */
 const sayEveryMs = 5_000;
 const interestMs = 16_000;
 
 /**
- * Tells the processes of this service whose events were recorded, as long as one of them has streams open: otherwise nothing is sent.
- * What it does not tell, a process finds out by its poll.
+ * Notifies this service's processes of newly recorded events while any of them has open streams. A process that misses
+ * a notification finds the events by polling.
  */
 export class EventNews {
   readonly #bus: Bus;
@@ -19,10 +19,10 @@ export class EventNews {
   #interestUntilMs = Number.NEGATIVE_INFINITY;
   #hasStreams: () => boolean;
 
-  /** Calls `hear` with the accounts of events that another process recorded; `missed` after news may have been missed. */
+  /** Calls `recorded` with the accounts for which another process recorded events, and `missed` after notifications may have been lost. */
   constructor(
     bus: Bus,
-    { hasStreams, hear, missed }: { hasStreams(): boolean; hear(accountIds: string[]): void; missed(): void },
+    { hasStreams, recorded, missed }: { hasStreams(): boolean; recorded(accountIds: string[]): void; missed(): void },
   ) {
     this.#bus = bus;
     this.#hasStreams = hasStreams;
@@ -31,7 +31,7 @@ export class EventNews {
     });
     bus.hearOf('webhooks', recordedTopic, (payload) => {
       const [from, ...accountIds] = payload.split(' ');
-      if (from !== this.#id) hear(accountIds);
+      if (from !== this.#id) recorded(accountIds);
     });
     bus.onBack(() => {
       this.ask();
@@ -40,12 +40,12 @@ export class EventNews {
     this.#timer = setInterval(() => this.ask(), sayEveryMs);
   }
 
-  /** Asks every process for news, where this one has streams open. */
+  /** Requests notifications from all processes if this one has open streams. */
   ask(): void {
     if (this.#hasStreams()) this.#bus.tell(interestTopic);
   }
 
-  /** Tells whose events were recorded, after their commit. */
+  /** Announces recorded events by account. Call it after the commit. */
   tell(accountIds: ReadonlySet<string>): void {
     if (performance.now() < this.#interestUntilMs) this.#bus.tell(recordedTopic, [this.#id, ...accountIds].join(' '));
   }

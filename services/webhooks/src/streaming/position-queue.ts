@@ -1,16 +1,16 @@
 import type { Position } from './streaming.sql.ts';
 
-/** Positions that one statement reads from: bounds its bytes, about a megabyte for each at the very most. */
+/** Maximum number of positions per statement. Bounds its result to about a megabyte per position in the worst case. */
 const maxRead = 16;
-/** Those of one account while others wait: bounds how long it keeps them waiting. */
-const maxBesideOthers = 4;
+/** Maximum number of positions of one account while others wait, which bounds their wait. */
+const maxPerAccount = 4;
 
 /**
- * Streams to read for, by account and position. Accounts take turns, however many positions each has; an account's positions are read from
- * in the order in which they came. A step takes the same time however many wait.
+ * Queues streams by account and position. Accounts take turns, however many positions each has. An account's positions
+ * are read in order of arrival. Each step takes constant time.
  */
 export class PositionQueue<Waiting extends Position> {
-  /** The account that has waited longest for its turn is first. */
+  /** Ordered by waiting time, longest first. */
   readonly #byAccount = new Map<string, Map<string, Set<Waiting>>>();
 
   get isEmpty(): boolean {
@@ -24,7 +24,7 @@ export class PositionQueue<Waiting extends Position> {
     this.#byAccount.set(stream.accountId, positions.set(key, alike.add(stream)));
   }
 
-  /** Takes a stream out, at the position at which it was added, if it is still there. */
+  /** Removes a queued stream. Its position must not have changed since it was added. */
   remove(stream: Waiting): void {
     const positions = this.#byAccount.get(stream.accountId);
     const alike = positions?.get(keyOf(stream));
@@ -33,10 +33,10 @@ export class PositionQueue<Waiting extends Position> {
     if (positions.size === 0) this.#byAccount.delete(stream.accountId);
   }
 
-  /** Takes out the streams of at most 16 positions, those of one position together; of one account at most 4 if others wait. */
+  /** Removes and returns the streams of at most 16 positions, grouped by position. Takes at most 4 per account if others wait. */
   take(): Waiting[][] {
     const accounts = [...this.#byAccount.entries().take(maxRead)];
-    const most = accounts.length > 1 ? Math.min(maxBesideOthers, Math.floor(maxRead / accounts.length)) : maxRead;
+    const most = accounts.length > 1 ? Math.min(maxPerAccount, Math.floor(maxRead / accounts.length)) : maxRead;
     return accounts.flatMap(([accountId, positions]) => {
       const taken = [...positions.entries().take(most)];
       for (const [key] of taken) positions.delete(key);

@@ -43,7 +43,7 @@ const received = (reader: EventReader, count: number) =>
   waitFor(`${count} events`, () => reader.events.length >= count && reader.events);
 
 describe('a stream', () => {
-  it('has each event from now on as it is sent, under its sequence and its kind', async () => {
+  it('sends each event from now on, with its sequence as id and its kind', async () => {
     const [account, other] = [await platform.account(), await platform.account()];
     await emitContactCreated(account, 'Before');
     await waitFor('the event', async () => (await account.client.events.list()).data.length === 1);
@@ -59,7 +59,7 @@ describe('a stream', () => {
     expect(events).toEqual(sent.map((data, index) => ({ id: String(index + 2), event: data.type, data })));
   });
 
-  it('has the kinds that it names alone', async () => {
+  it('sends only the requested kinds', async () => {
     const account = await platform.account();
     const readers = await Promise.all([
       open(account, { query: '?types=contact.updated,webhook.*' }),
@@ -75,7 +75,7 @@ describe('a stream', () => {
     expect(readers.map(idsOf)).toEqual([[2, 3], [3], [1, 2, 3]]);
   });
 
-  it('goes on after the last event of a reader, without loss or repetition, over any number of pages', async () => {
+  it('continues after the last event of a reader, without loss or repetition, over many pages', async () => {
     const account = await platform.account();
     await record(account.id, 700);
     const first = await open(account, { query: '?after_sequence=5' });
@@ -83,7 +83,7 @@ describe('a stream', () => {
     first.close();
     const last = first.events.at(-1)!.id;
     await record(account.id, 500);
-    // The header wins.
+    // The header takes precedence.
     const second = await open(account, { query: '?after_sequence=2', last });
     await record(account.id, 300);
     await received(second, 1_500 - Number(last));
@@ -97,7 +97,7 @@ describe('a stream', () => {
     expect([idsOf(none), idsOf(rare)]).toEqual([[1_501], [1_501]]);
   });
 
-  it('begins with the first event that is still shown', async () => {
+  it('begins with the first event within the retention', async () => {
     const account = await platform.account();
     await record(account.id, 20);
     await platform.database('webhooks')`
@@ -107,7 +107,7 @@ describe('a stream', () => {
     expect(idsOf(reader)).toEqual(numbers(16, 20));
   });
 
-  it('has what another process has recorded', async () => {
+  it('sends events that another process recorded', async () => {
     const account = await platform.account();
     const first = await waitFor('a process that takes events', () => holderOfEvents(platform));
     const second = await startSecondProcess(platform);
@@ -122,7 +122,7 @@ describe('a stream', () => {
     }
   }, 60_000);
 
-  it('is told of examples and of tests by who records them, and does not wait for its poll', async () => {
+  it('sends examples and tests without waiting for its poll', async () => {
     const account = await platform.account();
     const { NATS_URL, BUS_PREFIX } = platform.env('webhooks');
     const log = createLogger('test', 'silent');
@@ -138,22 +138,22 @@ describe('a stream', () => {
       });
       const { id } = await register(account, 'http://127.0.0.1:1');
       await account.client.webhooks.test({ params: { endpoint_id: id }, body: {} });
-      // At once, and when the event comes back over the bus.
+      // At once, and when the event arrives over the bus.
       await waitFor('news of a test, twice', () => timesTold(account.id) === 2);
     } finally {
       await bus.close();
     }
   });
 
-  it('of a reader that takes nothing is cut off, and nothing is lost when it resumes', async () => {
+  it('of a stalled reader is cut off, and nothing is lost when it resumes', async () => {
     const account = await platform.account();
     const key = await platform.issueKey(account.id);
     const slow = await open({ key });
     slow.pause();
-    // More than all buffers on the way hold.
+    // More than all buffers in between hold.
     for (let batch = 0; batch < 8; batch++) await record(account.id, 5, { bytes: 500_000 });
     await Promise.all(numbers(1, 4).map(() => open({ key })));
-    // The stream that was cut off counts no more.
+    // The stream that was cut off no longer counts.
     await waitFor('a place for a stream', async () => (await open({ key })).status === 200, 60_000);
     slow.resume();
     await waitFor('its end', () => slow.end === 'cut off');
@@ -162,7 +162,7 @@ describe('a stream', () => {
     expect([...idsOf(slow), ...idsOf(rest)]).toEqual(numbers(1, 40));
   }, 120_000);
 
-  it('sends a comment every 15 s, and the head at once', async () => {
+  it('sends a comment every 15 s, and the headers at once', async () => {
     const reader = await open(await platform.account());
     await waitFor('a comment', () => reader.comments === 1);
     expect(reader.events).toEqual([]);
@@ -170,7 +170,7 @@ describe('a stream', () => {
 });
 
 describe('a request for a stream', () => {
-  it('is refused by its field where it is wrong', async () => {
+  it('is refused by field if invalid', async () => {
     const account = await platform.account();
     const refusal = async (query: string, last?: string) => {
       const reader = await open(account, { query, ...(last === undefined ? {} : { last }) });
@@ -199,7 +199,7 @@ describe('a request for a stream', () => {
     expect(await refusal('?kinds=*')).toEqual([400, 'invalid_request', 'kinds']);
   });
 
-  it('with HEAD gets the head alone', async () => {
+  it('with HEAD gets only headers', async () => {
     const account = await platform.account();
     const { status, headers, text } = await account.request('HEAD', '/v1/events/stream');
     expect([status, headers.get('content-type'), text]).toEqual([200, 'text/event-stream; charset=utf-8', '']);

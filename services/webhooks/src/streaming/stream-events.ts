@@ -4,7 +4,7 @@ import { sequenceOf } from '../events/recorded-event.ts';
 import { implement } from '../implement.ts';
 import { oldestShown } from '../retention/retention.ts';
 
-/** Streams what follows the last event that the reader had, of those that are still shown; to a new reader what comes from now on. */
+/** Streams the events after the reader's last one, within the retention. A new reader gets only events from now on. */
 export const streamEvents = implement(contract.streamEvents, {
   async handle({ account, query, headers, tx, resources }) {
     const last = headers['Last-Event-ID'] ?? query.after_sequence;

@@ -1,35 +1,35 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { firstOf } from '../deliveries/deliveries.sql.ts';
 
-/** Most events that one read looks at for a stream, and about how many bytes it brings of them. */
+/** Maximum number of events one read examines per stream, and its approximate limit in bytes. */
 const maxLookedAt = 200;
 const maxBytes = 65_536;
 
-/** Place of a stream in its account's events, and which of them it shows. */
+/** The position and filter of a stream. */
 export interface Position {
   accountId: string;
-  /** The number of the last event that it had. */
+  /** The number of the last event that the stream received. */
   after: number;
-  /** Kinds, families such as `order.*`, or `*`: each once, in one order, so that streams that show the same share a position. */
+  /** Event types, families such as `order.*`, or `*`. Unique and sorted, so that streams with equal filters share a position. */
   types: readonly string[];
 }
 
-/** An event after a position; `envelope` is null where the stream does not show it. */
+/** An event after a position. `envelope` is null if the stream's filter excludes it. */
 export interface StreamedRow {
   sequence: number;
   type: string;
   envelope: string | null;
 }
 
-/** Events after a position, in the order of their numbers, and whether there are more. */
+/** Events after a position in ascending order, and whether more follow. */
 export interface ReadPage {
   rows: StreamedRow[];
   hasMore: boolean;
 }
 
 /**
- * Reads what follows each position and is not older than `oldest`: of each at most 200 events and about 64 KiB, but one at least. The
- * kinds are no condition: however rare they are, a read looks at no more than that.
+ * Reads the events after each position that were recorded after `oldest`. Returns at most 200 and about 64 KiB per
+ * position, but at least one. The filter is not a condition, so a read examines no more even for rare types.
  */
 export async function readPages(sql: Sql, positions: readonly Position[], oldest: Date): Promise<ReadPage[]> {
   const places = positions.map(({ accountId, after, types }, place) => ({
@@ -60,7 +60,7 @@ export async function readPages(sql: Sql, positions: readonly Position[], oldest
   });
 }
 
-/** Returns the numbers of the last events of accounts, of those that have any. */
+/** Returns the last event number of each account that has events. */
 export async function lastSequences(sql: Sql, accountIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await sql<{ account_id: string; last: number }[]>`
     select account_id, last from event_counters where account_id = any(${[...accountIds]}::uuid[])`;

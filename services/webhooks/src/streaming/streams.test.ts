@@ -10,7 +10,7 @@ let server: Server;
 let source: TestSource;
 const readers: EventReader[] = [];
 
-/** A source that a test gives pages to. */
+/** A source whose pages a test provides. */
 class TestSource implements StreamSource {
   isClosed = false;
   readonly #pages: (StreamedEvent[] | Error)[] = [];
@@ -63,13 +63,13 @@ const page = (id: number, bytes = 1): StreamedEvent[] => [
   { id: String(id), event: 'test', data: JSON.stringify('x'.repeat(bytes)) },
 ];
 
-it('data with line ends is one event', () => {
+it('data with line breaks is one event', () => {
   const text = eventText({ id: '1', event: 'a', data: 'x\ny\r\nz' });
   expect(text).toBe('id: 1\nevent: a\ndata: x\ndata: y\ndata: z\n\n');
 });
 
 describe('a stream', () => {
-  it('sends what its source gives, and lets go of it when the reader leaves', async () => {
+  it('sends the pages of its source, and closes it when the reader disconnects', async () => {
     const reader = await open();
     source.give(page(1));
     source.give([]);
@@ -80,7 +80,7 @@ describe('a stream', () => {
     await waitFor('its end', () => source.isClosed && streams.count === 0);
   });
 
-  it('ends with the time to connect again when the process drains, and so does one that comes later', async () => {
+  it('ends with a reconnection time when the process drains, and so does a later one', async () => {
     const reader = await open();
     source.give(page(1));
     await waitFor('the event', () => reader.events.length === 1);
@@ -94,14 +94,14 @@ describe('a stream', () => {
     expect(source.isClosed).toBe(true);
   });
 
-  it('ends so where its source fails', async () => {
+  it('ends the same way if its source fails', async () => {
     const reader = await open();
     source.give(new Error('no database'));
     await waitFor('its end', () => reader.end);
     expect([reader.end, reader.retryMs! >= 500, streams.count]).toEqual(['ended', true, 0]);
   });
 
-  it('is cut off once its reader has taken nothing for its time, after whole events', async () => {
+  it('is cut off after whole events once its reader has stalled too long', async () => {
     streams = new Streams(createLogger('test', 'silent'), 100);
     const reader = await open();
     reader.pause();
@@ -115,7 +115,7 @@ describe('a stream', () => {
     expect(ids).toEqual(ids.map((_, index) => index + 1));
   });
 
-  it('waits for its reader, however much that has to read', async () => {
+  it('waits for its reader, however much is left to read', async () => {
     const reader = await open();
     for (let id = 1; id <= 300; id++) source.give(page(id, 100_000));
     reader.pause();

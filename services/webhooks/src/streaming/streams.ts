@@ -9,32 +9,31 @@ import {
   withTimeout,
 } from '@customer-platform/service-kit';
 
-/** One event of a stream. `id` and `event` are without line ends. */
+/** One event of a stream. `id` and `event` contain no line breaks. */
 export interface StreamedEvent {
   id: string;
   event: string;
   data: string;
 }
 
-/** The events of one stream. */
 export interface StreamSource {
   /**
-   * Waits for what follows, which may be nothing. Called again once it has resolved and the reader has taken that: what follows waits outside of
-   * memory. A rejection ends the stream.
+   * Waits for the next events; may resolve to none. Call it again only once the reader has drained the previous page,
+   * so that events wait outside of memory. A rejection ends the stream.
    */
   next(): Promise<readonly StreamedEvent[]>;
-  /** Ends a `next` that waits. */
+  /** Resolves a pending `next`. */
   close(): void;
 }
 
-/** Maximum number of streams of a process. */
+/** Maximum number of open streams per process. */
 const maxStreams = 4_000;
 const commentEveryMs = 15_000;
 
 const open = meter.createUpDownCounter('streams.open', { description: 'Open streams of events.' });
 const attributes = { operation: 'streamEvents' };
 
-/** The streams of Server-Sent Events that a process has open. */
+/** The open Server-Sent Events streams of a process. */
 export class Streams {
   readonly #log: Logger;
   readonly #stallMs: number;
@@ -42,20 +41,19 @@ export class Streams {
   readonly #open = new Map<ServerResponse, StreamSource>();
   #isClosed = false;
 
-  /** @param stallMs time in which a reader has to take a page */
+  /** @param stallMs maximum time for a reader to drain a page */
   constructor(log: Logger, stallMs = 10_000) {
     this.#log = log;
     this.#stallMs = stallMs;
   }
 
-  /** Number of streams that are open. */
   get count(): number {
     return this.#open.size;
   }
 
   /**
-   * Sends the events of a source, and a comment every 15 s, until the reader leaves or does not take a page within 10 s; the head alone in response
-   * to HEAD. `owner` counts for the fair use of the process. Returns once the stream has begun. Throws 429 or 503 where there are too many.
+   * Sends the events of a source, and a comment every 15 s. Ends when the reader disconnects or does not drain a page within 10 s. Responds to HEAD
+   * with headers only. Counts against `owner`'s share of the streams. Returns once the stream has begun; throws 429 or 503 if no stream is free.
    */
   begin(response: ServerResponse, openSource: () => StreamSource, owner: string): void {
     if (response.closed) return;
@@ -84,7 +82,7 @@ export class Streams {
     else void this.#send(response, source);
   }
 
-  /** Ends all streams, whose readers connect again. */
+  /** Ends all streams. Their readers reconnect. */
   close(): void {
     this.#isClosed = true;
     for (const [response, source] of this.#open) end(response, source);
@@ -97,30 +95,29 @@ export class Streams {
         if (isOver(response)) return;
         if (events.length > 0) response.write(events.map(eventText).join(''));
         if (!response.writableNeedDrain || (await isDrained(response, this.#stallMs))) continue;
-        // It resumes after what it has.
+        // The reader resumes after its last event.
         limitReached('stream_backlog');
         response.destroy();
       }
     } catch (error) {
       if (isOver(response)) return;
-      this.#log.warn({ err: error }, 'a stream of events was ended; its reader connects again');
+      this.#log.warn({ err: error }, 'an event stream ended with an error; its reader will reconnect');
       end(response, source);
     }
   }
 }
 
-/** Sends the head of a stream of events. */
 function sendHead(response: ServerResponse): void {
   response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' });
   response.flushHeaders();
 }
 
-/** Returns an event as Server-Sent Events have it; a line end in the data stays one for the reader. */
+/** Formats an event for Server-Sent Events. Line breaks in the data are preserved. */
 export function eventText({ id, event, data }: StreamedEvent): string {
   return `id: ${id}\nevent: ${event}\ndata: ${data.replaceAll(/\r\n|\r|\n/g, '\ndata: ')}\n\n`;
 }
 
-/** A comment, which readers ignore: it says that the stream is alive. */
+/** A comment, which readers ignore. It keeps the connection alive. */
 const commentText = ': alive\n\n';
 
 function isOver(response: ServerResponse): boolean {
@@ -132,7 +129,7 @@ function end(response: ServerResponse, source: StreamSource): void {
   source.close();
 }
 
-/** Waits until a reader has taken what was sent, or has left; returns false where it takes too long. */
+/** Waits until the reader has drained the buffer or disconnected. Returns false after `limitMs`. */
 async function isDrained(response: ServerResponse, limitMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<true>();
   const done = () => resolve(true);
