@@ -5,12 +5,12 @@ import { dirname } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
-/** Child process that reads documents, with its input and output. */
+/** The child process that reads documents, with its standard input and output. */
 export type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 const childFile = fileURLToPath(new URL('./extract-child.ts', import.meta.url));
 const ownManifest = fileURLToPath(new URL('../package.json', import.meta.url));
-/** Packages that parse documents: the child may read their files and those of their dependencies. */
+/** Packages that parse documents. The child may read their files and the files of their dependencies. */
 const parsers = [
   '@exodus/bytes',
   '@mozilla/readability',
@@ -23,20 +23,19 @@ const parsers = [
 ];
 const maxHeapMegabytes = 128;
 /**
- * CPU seconds after which the kernel kills the process: for a parser that never returns, in a process that outlives a killed
- * service. A process is replaced long before it has used as much.
+ * CPU seconds after which the kernel kills the process. It stops a parser that never returns after the service itself was killed.
+ * `Extractor` replaces a process long before this limit.
  */
 const maxCpuSeconds = 120;
 
 /**
- * Starts a process that reads documents, or another program under the same limits. It may read its own code and the packages that parse
- * documents; it cannot write files, start processes or threads, or load native code; it leaves no core dump, and its environment is
- * empty.
+ * Starts the process that reads documents, or another program under the same limits. It may read its own code and the parser packages.
+ * It cannot write files, start processes or threads, or load native code. It leaves no core dump, and its environment is empty.
  */
 export function startChild(program: readonly string[] = [childFile]): Child {
   const args = [
     `--max-old-space-size=${maxHeapMegabytes}`,
-    // Collect a parser's garbage before it fills the memory limit of the process.
+    // A small young generation makes V8 collect a parser's garbage before the process reaches its memory limit.
     '--max-semi-space-size=4',
     '--disable-warning=ExperimentalWarning',
     '--permission',
@@ -53,14 +52,14 @@ export function startChild(program: readonly string[] = [childFile]): Child {
       ]
     : [process.execPath, ...args];
   const child = spawn(bounded[0]!, bounded.slice(1), { env: {}, cwd: '/', stdio: ['pipe', 'pipe', 'ignore'] });
-  // Errors of killing it or writing to it mean that it has ended; `exit` reports that.
+  // An error from a kill or a write means that the process has ended, which `exit` reports.
   for (const one of [child, child.stdin, child.stdout]) one.on('error', () => undefined);
   return child;
 }
 
 let known: string[] | undefined;
 
-/** Returns the real paths that the process may read. Throws if a package is not installed. */
+/** Returns the real paths that the child process may read. Throws if a package is not installed. */
 function readablePaths(): string[] {
   known ??= [`${dirname(childFile)}/`, ownManifest, ...packageFolders(parsers, import.meta.url)];
   return known;

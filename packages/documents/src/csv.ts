@@ -1,13 +1,13 @@
 import { isVisible, type Piece, PieceBuilder } from './pieces.ts';
 
-/** The rarest in prose first: of two that fit a table equally well it is the first. */
+/** Possible separators, the rarest in prose first. If two fit a table equally well, the first one wins. */
 const separators = ['\t', ';', '|', ','];
-/** Line before a table that names its separator, as Excel writes it. */
+/** First line that names the separator, such as `sep=;`, as Excel writes it. */
 const separatorLine = /^"?sep=([^\r\n])"?(?:\r\n|\r|\n|$)/i;
-/** UTF-16 units and rows looked at to tell the separator. */
+/** Maximum UTF-16 units and rows examined to detect the separator. */
 const [sampleLength, sampleRows] = [65_536, 50];
 
-/** Splits a table by its rows; each becomes lines of `column: value`, with the column names of the first row. */
+/** Splits a table by its rows. Each row becomes lines of `column: value`; the first row has the column names. */
 export function splitCsv(text: string): Piece[] {
   const whole = text.replace(/^\ufeff/, '');
   const named = separatorLine.exec(whole);
@@ -32,7 +32,7 @@ export function splitCsv(text: string): Piece[] {
   return builder.finish();
 }
 
-/** Returns the separator with which most rows have equally many cells, at least two; of several the one with the most. */
+/** Returns the separator that gives the most rows the same number of cells, at least two. More cells break a tie. */
 function separatorOf(text: string): string {
   const sample = text.slice(0, sampleLength);
   let best = { separator: ',', rows: 0, cells: 0 };
@@ -46,7 +46,7 @@ function separatorOf(text: string): string {
   return best.separator;
 }
 
-/** Yields rows as in RFC 4180. A quote that is never closed holds the rest of the text; text after a closed one belongs to its cell. */
+/** Yields rows as in RFC 4180. An unclosed quote takes the rest of the text. Text after a closing quote belongs to its cell. */
 function* csvRows(text: string, separator: string): Generator<string[]> {
   let cells: string[] = [];
   let at = 0;

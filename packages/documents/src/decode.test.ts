@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodedPage, decodedText } from './decode.ts';
 
-/** Labels, bytes in hexadecimal, and the text that they are. */
+/** Labels, bytes in hexadecimal, and the decoded text. */
 const encoded: [label: string, hex: string, text: string][] = [
   ['Shift_JIS', '968893fa8740816089638bc6', '毎日①～営業'],
   ['EUC-JP', 'cbe8c6fcb1c4b6c8', '毎日営業'],
@@ -43,20 +43,20 @@ describe('a web page is read in the encoding', () => {
   const utf8 = Buffer.from('ありがとう ខ្មែរ').toString('hex');
   it.each<[string, Buffer, string | undefined, string]>([
     [
-      'of its byte order mark, whatever it declares',
+      'of its byte order mark, which overrides declarations',
       page('\ufeff<meta charset=big5>', utf8),
       'big5',
       'ありがとう ខ្មែរ',
     ],
     ['of its byte order mark in UTF-16', Buffer.from('\ufeff<p>नमस्ते</p>', 'utf16le'), 'utf-8', 'नमस्ते'],
-    ['UTF-8 where a meta element says UTF-16', page('<meta charset=utf-16>', utf8), undefined, 'ありがとう ខ្មែរ'],
+    ['UTF-8 if a meta element says UTF-16', page('<meta charset=utf-16>', utf8), undefined, 'ありがとう ខ្មែរ'],
     ['windows-1252 for x-user-defined', page('<meta charset=x-user-defined>', '80'), undefined, '€'],
-    ['of its bytes where its labels are unknown', page('<meta charset=klingon>', utf8), 'klingon', 'ありがとう ខ្មែរ'],
-    ['UTF-8 where it declares none', page('<meta name=a content="charset">', utf8), undefined, 'ありがとう ខ្មែរ'],
+    ['of its bytes if its labels are unknown', page('<meta charset=klingon>', utf8), 'klingon', 'ありがとう ខ្មែរ'],
+    ['UTF-8 if it declares none', page('<meta name=a content="charset">', utf8), undefined, 'ありがとう ខ្មែរ'],
     ['UTF-8 also with a NUL', page('', `${utf8}00`), undefined, 'ありがとう ខ្មែរ\0'],
-    ['windows-1252 where it declares none and is no UTF-8', page('', '9347fcf1e71e949d'), undefined, '“Güñç\x1e”\x9d'],
+    ['windows-1252 if it declares none and is not UTF-8', page('', '9347fcf1e71e949d'), undefined, '“Güñç\x1e”\x9d'],
     [
-      'of its bytes where only a comment names another',
+      'of its bytes if only a comment names another',
       page('<!-- charset=big5 --><!--<meta charset=big5>', utf8),
       undefined,
       'ありがとう ខ្មែរ',
@@ -71,7 +71,7 @@ describe('a web page is read in the encoding', () => {
     expect(textOf(bytes, charset)).toBe(text);
   });
 
-  it('that can be read, and is refused in one that cannot', () => {
+  it('if it is supported, and is refused otherwise', () => {
     expect(() => decodedPage(Buffer.from('<p>a'), 'iso-2022-kr')).toThrow('Its encoding is not supported');
   });
 });
@@ -99,7 +99,7 @@ describe('plain text', () => {
     }
   });
 
-  it('is read in windows-1252, and as its header says; what is no text is refused', () => {
+  it("is read in windows-1252 and in the header's charset, and refused if it is not text", () => {
     expect(decodedText(Buffer.from('803520fc', 'hex'))).toBe('€5 ü');
     for (const [label, hex, text] of encoded) expect(decodedText(Buffer.from(hex, 'hex'), label)).toBe(text);
     for (const hex of ['89504e470d0a1a0a', '968893fa8140', 'ff0089ab'])

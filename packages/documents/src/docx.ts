@@ -3,14 +3,14 @@ import { readConverted } from './html.ts';
 import { type Piece, Unreadable } from './pieces.ts';
 import { BoundedZip } from './zip.ts';
 
-/** Maximum unpacked size of all parts of a document that hold text. */
+/** Maximum unpacked size, in bytes, of all text parts of a document. */
 const maxUnpackedBytes = 64 * 1_048_576;
 
-/** Headers and footers, which Mammoth leaves out. */
+/** Headers and footers, which Mammoth omits. */
 const marginPart = /^word\/(?:header|footer)\d*\.xml$/;
 const backLink = / <a href="#(?:foot|end)note-ref-[^"]*">↑<\/a>/g;
 
-/** Splits a Word document by its headings, after its headers and footers. Its pictures are not unpacked. Throws Unreadable. */
+/** Splits a Word document by its headings. Text from headers and footers comes first. Pictures are not unpacked. Throws Unreadable. */
 export async function readDocx(bytes: Buffer): Promise<Piece[]> {
   const isWanted = (name: string) => /\.(?:xml|rels)$/i.test(name);
   const zip = new BoundedZip(bytes, { maxBytes: maxUnpackedBytes, isWanted });
@@ -23,7 +23,7 @@ export async function readDocx(bytes: Buffer): Promise<Piece[]> {
   };
   const noPictures = mammoth.images.imgElement(async () => ({ src: '' }));
   const { value } = await mammoth
-    // Mammoth takes an open archive as `file`; its types do not declare that.
+    // Mammoth accepts an open archive as `file`, but its types do not declare that.
     .convertToHtml({ file } as never, { convertImage: noPictures, includeEmbeddedStyleMap: false })
     .catch((cause: unknown) => {
       if (cause instanceof Unreadable) throw cause;
@@ -34,7 +34,7 @@ export async function readDocx(bytes: Buffer): Promise<Piece[]> {
   return readConverted(before + value.replace(backLink, ''));
 }
 
-/** Returns the texts of a header's or footer's paragraphs, escaped as they are in XML. */
+/** Returns the text of each paragraph of a header or footer, still escaped as XML. */
 function paragraphsOf(part: Buffer): string[] {
   return part
     .toString()

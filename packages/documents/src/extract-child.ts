@@ -1,20 +1,20 @@
-// First, so that everything below is loaded without network.
+// Must come first: everything imported below loads without network access.
 import './lockdown.ts';
 import { readSync, writeSync } from 'node:fs';
 import { type ChildQuestion, extract, prepare } from './extract.ts';
 import { Unreadable } from './pieces.ts';
 
 /**
- * Reply of the process in which documents are parsed. Its standard input is frames: a question, the document's bytes in any number of
- * frames, and an empty frame. Its standard output is frames too: one when it is ready for the document, then one with the result or the
- * error. A frame is its length in four bytes, then as many bytes.
+ * Reply of the child process that parses documents. Input and output are frames: a length in four bytes, then that many bytes. Standard
+ * input is a question, the document's bytes in any number of frames, and an empty frame. Standard output is one frame when the process is
+ * ready for the document, then one frame with the result or the error.
  */
 type Reply = { ready: true } | { value: unknown } | { error: string };
 
 const input = 0;
 const output = 1;
 
-/** Replies to questions until the input ends; `read` returns the result for a question and its document. */
+/** Answers questions until the input ends. `read` returns the result for a question and its document. */
 export async function serve(read: (question: ChildQuestion, bytes: Buffer) => Promise<unknown>): Promise<void> {
   for (;;) {
     const frame = nextFrame();
@@ -36,7 +36,7 @@ const failed = (error: unknown): Reply => ({
   error: error instanceof Unreadable ? error.message : 'It may be damaged',
 });
 
-/** Returns the next frame; undefined once the input has ended. */
+/** Returns the next frame, or undefined once the input has ended. */
 function nextFrame(): Buffer | undefined {
   const length = nextBytes(4);
   return length && nextBytes(length.readUInt32BE());

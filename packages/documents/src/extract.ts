@@ -4,10 +4,10 @@ import type { Piece } from './pieces.ts';
 import { allowedBy, type RobotsQuestion } from './robots.ts';
 import { splitMarkdown, splitText } from './split.ts';
 
-/** Format that a document is read as. */
+/** Format of a document, which selects its parser. */
 export type DocumentType = 'html' | 'txt' | 'md' | 'csv' | 'pdf' | 'docx';
 
-/** Asks for the pieces of a document. `charset` is the label that its sender states; a byte order mark overrides it. */
+/** Request for the pieces of a document. `charset` is the label its sender declares; a byte order mark overrides it. */
 export interface DocumentQuestion {
   type: DocumentType;
   charset?: string | undefined;
@@ -16,14 +16,14 @@ export interface DocumentQuestion {
 /** Question to the child process. */
 export type ChildQuestion = DocumentQuestion | ({ type: 'robots' } & RobotsQuestion);
 
-/** Loads the parser for a question, so that loading it does not count as the document's time. */
+/** Loads the parser for a question, so that loading does not count toward the document's deadline. */
 export async function prepare({ type }: ChildQuestion): Promise<void> {
   if (type === 'pdf') await import('./pdf.ts');
   else if (type === 'docx') await import('./docx.ts');
   else if (type === 'html') await import('./html.ts');
 }
 
-/** Returns a document's pieces, or what a robots.txt allows. Throws Unreadable with a reason, and whatever a parser throws. */
+/** Returns a document's pieces, or whether a robots.txt allows a URL. Throws Unreadable with a reason, and passes on parser errors. */
 export async function extract(question: ChildQuestion, bytes: Buffer): Promise<Piece[] | boolean> {
   switch (question.type) {
     case 'robots':

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { waitFor } from '@customer-platform/testkit';
 import { docxOf, pdfOf, zipOf } from '@customer-platform/testkit/documents';
 import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
-import { Extractor, type ExtractorOptions, NotStarted, Overtaxing } from './extractor.ts';
+import { Extractor, type ExtractorOptions, LimitExceeded, NotStarted } from './extractor.ts';
 import { maxPieces, Unreadable } from './pieces.ts';
 import { residentByPs } from './reading-process.ts';
 
@@ -25,8 +25,8 @@ const read = (type: DocumentType, content: string | Buffer) =>
   shared.read({ type }, () => [Buffer.from(content as string)]);
 afterAll(() => shared.close());
 
-describe('what a document says', () => {
-  it('of a web page the main text by its headings, without menus and scripts', async () => {
+describe('the text of a document', () => {
+  it('of a web page is its main text by its headings, without menus and scripts', async () => {
     const filler = 'We deliver every day, also on Sundays, and by bike wherever it is possible. '.repeat(5);
     const html = `<!doctype html><html><head><title>Shop – Delivery</title><style>p{}</style></head><body>
       <nav><a href="/">Home</a></nav><main><h1>Delivery &amp; returns</h1><p>${filler}</p><h2>Costs</h2>
@@ -43,14 +43,14 @@ describe('what a document says', () => {
     ]);
   });
 
-  it('of a page with few words these, in the encoding that it says', async () => {
+  it('of a page with few words is decoded by its declared encoding', async () => {
     const short = Buffer.from('<meta charset="iso-8859-1"><title>Café</title><p>Geöffnet täglich</p>', 'latin1');
     expect(await read('html', short)).toEqual([{ heading_path: ['Café'], text: 'Geöffnet täglich' }]);
     expect(await read('html', '<title>App</title><div id="root"></div><script>app()</script>')).toEqual([]);
     expect(await read('html', 'Just text')).toEqual([{ heading_path: [], text: 'Just text' }]);
   });
 
-  it('of a Word document its headings and paragraphs', async () => {
+  it('of a Word document is its headings and paragraphs', async () => {
     const docx = docxOf([
       { text: 'Terms', level: 1 },
       { text: 'All prices with VAT.' },
@@ -63,21 +63,21 @@ describe('what a document says', () => {
     ]);
   });
 
-  it('of a PDF its pages', async () => {
+  it('of a PDF is its pages', async () => {
     expect(await read('pdf', pdfOf(['Open daily.', 'Closed in May.']))).toEqual([
       { heading_path: ['Page 1'], text: 'Open daily.' },
       { heading_path: ['Page 2'], text: 'Closed in May.' },
     ]);
   });
 
-  it('of Markdown, a table and plain text what they say', async () => {
+  it('of Markdown, a table and plain text is their content', async () => {
     expect(await read('md', '# A\nb')).toEqual([{ heading_path: ['A'], text: 'b' }]);
     expect(await read('csv', 'a,b\n1,2')).toEqual([{ heading_path: [], text: 'a: 1\nb: 2' }]);
     expect(await read('txt', '# no heading\n\nb')).toEqual([{ heading_path: [], text: '# no heading\n\nb' }]);
   });
 });
 
-/** Reads a document in a process that is ready for it as ours is, and then runs this code. */
+/** Reads a document in a process that reports ready and then runs this code. */
 function replyOf(code: string) {
   const program = `
     import { writeSync } from 'node:fs';
@@ -87,12 +87,12 @@ function replyOf(code: string) {
   return one.read({ type: 'txt' }, () => [Buffer.from('a')]);
 }
 
-describe('a document that is not what it should be has a reason', () => {
+describe('an unreadable or hostile document', () => {
   it.each<[string, DocumentType, () => string | Buffer, string]>([
-    ['a PDF that is none', 'pdf', () => '%PDF-1.4 nonsense', 'not a readable PDF'],
+    ['text that is not a PDF', 'pdf', () => '%PDF-1.4 nonsense', 'not a readable PDF'],
     ['a PDF that was cut off', 'pdf', () => pdfOf(['Open daily.']).subarray(0, 150), 'not a readable PDF'],
     ['a PDF of 10,000 pages', 'pdf', () => pdfOf(Array<string>(10_000).fill('x')), 'more than 2,000 pages'],
-    ['a Word document that is none', 'docx', () => randomBytes(5_000), 'not a readable Word document'],
+    ['bytes that are not a Word document', 'docx', () => randomBytes(5_000), 'not a readable Word document'],
     [
       'a Word document that was cut off',
       'docx',
@@ -105,10 +105,10 @@ describe('a document that is not what it should be has a reason', () => {
       () => zipOf({ 'a.txt': { content: 'a' } }),
       'not a readable Word document',
     ],
-    ['a document that is no XML', 'docx', () => docxOf([{ text: '<w:p></w:r>' }]), 'not a readable Word document'],
-    ['an archive that says it is huge', 'docx', () => docxOf([{ text: 'a' }], 70 * mebibyte), 'too large'],
+    ['a document of invalid XML', 'docx', () => docxOf([{ text: '<w:p></w:r>' }]), 'not a readable Word document'],
+    ['an archive that states a huge size', 'docx', () => docxOf([{ text: 'a' }], 70 * mebibyte), 'too large'],
     [
-      'an archive that hides how large it is',
+      'an archive that states a false size',
       'docx',
       () => docxOf([{ text: 'a'.repeat(30 * mebibyte) }], 1_000),
       'too large',
@@ -120,14 +120,14 @@ describe('a document that is not what it should be has a reason', () => {
         zipOf(Object.fromEntries(Array.from({ length: 5_001 }, (_, index) => [`word/${index}.xml`, { content: '' }]))),
       'too large',
     ],
-    ['quotes in quotes without end', 'md', () => '>'.repeat(4 * mebibyte), 'too much text'],
-    ['more text than is kept', 'txt', () => 'word '.repeat(mebibyte), 'too much text'],
-    ['more rows than are kept', 'csv', () => `a\n${`${'x'.repeat(1_000)}\n`.repeat(2_500)}`, 'too much text'],
-  ])('%s', async (_, type, content, reason) => {
+    ['very deeply nested quotes', 'md', () => '>'.repeat(4 * mebibyte), 'too much text'],
+    ['more text than the limit', 'txt', () => 'word '.repeat(mebibyte), 'too much text'],
+    ['more rows than the limit', 'csv', () => `a\n${`${'x'.repeat(1_000)}\n`.repeat(2_500)}`, 'too much text'],
+  ])('is refused with a reason: %s', async (_, type, content, reason) => {
     await expect(read(type, content())).rejects.toThrow(reason);
   });
 
-  it('one of 100,000 headings is read, with short sections in one piece', async () => {
+  it('of 100,000 headings is read, with short sections merged', async () => {
     const pieces = await read('md', Array.from({ length: 100_000 }, (_, index) => `# ${index}\n😀\n`).join(''));
     expect(pieces.length).toBeLessThanOrEqual(2_000);
     const { heading_path, text } = pieces.at(-1)!;
@@ -135,13 +135,13 @@ describe('a document that is not what it should be has a reason', () => {
     expect(pieces.every(({ text }) => text.isWellFormed())).toBe(true);
   });
 
-  it('one of a table row of 50,000 cells is read', async () => {
+  it('with a table row of 50,000 cells is read', async () => {
     const pieces = await read('html', `<h1>Sizes</h1><table><tr>${'<td>9</td>'.repeat(50_000)}</tr></table>`);
     const text = pieces.map((piece) => piece.text).join('');
     expect(text.split('9')).toHaveLength(50_001);
   });
 
-  it('one that holds more than the process may ends the process, and the next is read by a new one', async () => {
+  it('that exceeds the memory limit ends the process, and a new process reads the next one', async () => {
     const one = extractor({ maxResidentBytes: 150 * mebibyte });
     const bomb = docxOf([{ text: 'a</w:t></w:r></w:p><w:p><w:r><w:t>'.repeat(mebibyte) }]);
     await expect(one.read({ type: 'docx' }, () => [bomb])).rejects.toThrow('too much memory');
@@ -149,18 +149,18 @@ describe('a document that is not what it should be has a reason', () => {
     expect(await one.read({ type: 'txt' }, () => [Buffer.from('a')])).toEqual([{ heading_path: [], text: 'a' }]);
   });
 
-  it('one that takes too long fails alone', async () => {
-    // Enough time for the second document on a busy machine; no time is enough for the first.
+  it('that takes too long fails alone', async () => {
+    // Long enough for the second document on a busy machine. The first document never finishes.
     const one = extractor({ timeoutMs: 5_000 });
     const deep = Buffer.from('<div>'.repeat(800_000));
     await expect(one.read({ type: 'html' }, () => [deep])).rejects.toThrow(/too long|too much memory/);
     expect(await one.read({ type: 'txt' }, () => [Buffer.from('b')])).toEqual([{ heading_path: [], text: 'b' }]);
   });
 
-  it('one whose process is killed is read once more, and to blame the second time', async () => {
+  it('whose process is killed is read a second time, and then counts as the cause', async () => {
     const one = extractor();
     const killed: number[] = [];
-    /** Returns a document that kills the process the first `times` times that it is read. */
+    /** Returns a document that kills the process that reads it, until `killed` has `times` entries. */
     const deadly = (times: number) =>
       async function* () {
         yield Buffer.from('a');
@@ -175,14 +175,14 @@ describe('a document that is not what it should be has a reason', () => {
 
     const error = await one.read({ type: 'txt' }, deadly(3)).catch((cause: Error) => cause);
     expect(new Set(killed).size).toBe(3);
-    expect(error).toBeInstanceOf(Overtaxing);
+    expect(error).toBeInstanceOf(LimitExceeded);
     expect(error).toMatchObject({ message: 'Reading it takes too much memory, or it is damaged' });
-    // As on macOS, which has no /proc.
+    // Tests the path for systems without /proc, such as macOS.
     expect([residentByPs(process.pid) > mebibyte, residentByPs(killed[0])]).toEqual([true, 0]);
     expect(await one.read({ type: 'txt' }, () => [Buffer.from('b')])).toEqual([{ heading_path: [], text: 'b' }]);
   });
 
-  it('one whose process is killed is read again only for the rest of its time', async () => {
+  it('whose process is killed is read again only within the remaining time', async () => {
     const one = extractor();
     const now = performance.now.bind(performance);
     const [clock, killed] = [jest.spyOn(performance, 'now'), [] as number[]];
@@ -202,7 +202,7 @@ describe('a document that is not what it should be has a reason', () => {
     }
   });
 
-  it('the time that a process takes to start is not its time', async () => {
+  it('is not charged for the time that a process takes to start', async () => {
     const startsLate = `
       const until = performance.now() + 4_000;
       while (performance.now() < until);
@@ -213,7 +213,7 @@ describe('a document that is not what it should be has a reason', () => {
     expect(await one.read({ type: 'txt' }, () => [Buffer.from('a')])).toEqual([{ heading_path: [], text: 'read' }]);
   });
 
-  it('a process that does not start, or ends before it is ready, is nobody’s fault', async () => {
+  it('is not blamed if the process does not start or ends before it is ready', async () => {
     for (const never of ['setInterval(() => 0, 1_000)', 'process.exit(1)']) {
       const one = extractor({ startMs: 500, program: ['--input-type=module', '--eval', never] });
       let asked = 0;
@@ -226,15 +226,15 @@ describe('a document that is not what it should be has a reason', () => {
   });
 
   it.each([
-    ['no JSON', 'abc'],
-    ['something that nobody asked for', '{"value":[1]}'],
-    ['a text that is none', '{"value":[{"heading_path":[],"text":7}]}'],
-    ['very many things that are none', `{"value":[${'0,'.repeat(maxPieces)}0]}`],
-    ['a heading that is none', '{"value":[{"heading_path":["Tea",7],"text":"Tea"}]}'],
-    ['nothing', 'null'],
-    ['a reason without end', JSON.stringify({ error: 'x'.repeat(10_000) })],
+    ['invalid JSON', 'abc'],
+    ['values of the wrong type', '{"value":[1]}'],
+    ['a text that is not a string', '{"value":[{"heading_path":[],"text":7}]}'],
+    ['very many invalid pieces', `{"value":[${'0,'.repeat(maxPieces)}0]}`],
+    ['a heading that is not a string', '{"value":[{"heading_path":["Tea",7],"text":"Tea"}]}'],
+    ['null', 'null'],
+    ['a very long reason', JSON.stringify({ error: 'x'.repeat(10_000) })],
     ['a million lists', undefined],
-  ])('a process that is taken over and says %s is not believed', async (_, said) => {
+  ])('is rejected if a hijacked process replies with %s', async (_, said) => {
     const program = `
       import { readSync, writeSync } from 'node:fs';
       const say = (text) => {
@@ -254,7 +254,7 @@ describe('a document that is not what it should be has a reason', () => {
     if (said === undefined) expect(one.pid).toBeUndefined();
   });
 
-  it('a process that says more than is kept of a document ends', async () => {
+  it('is not sent to a process that replies with more than the maximum before it is ready', async () => {
     const program = `
       import { readSync, writeSync } from 'node:fs';
       readSync(0, Buffer.alloc(1_000));
@@ -268,16 +268,16 @@ describe('a document that is not what it should be has a reason', () => {
     ['more headings', `{ heading_path: Array(7).fill('a'), text: 'a' }`],
     ['a longer heading', `{ heading_path: ['a'.repeat(201)], text: 'a' }`],
     ['a longer text', `{ heading_path: [], text: 'a'.repeat(1_201) }`],
-  ])('a reply with %s than a document has is none', async (_, piece) => {
+  ])('is rejected if the reply has %s than a document can have', async (_, piece) => {
     await expect(replyOf(`return [${piece}];`)).rejects.toThrow('damaged');
   });
 
-  it('a process that replies a byte at a time without end is ended long before its time', async () => {
+  it('is ended long before the timeout if the process replies byte by byte without end', async () => {
     const endless = "writeSync(1, Buffer.from([0, 255, 255, 255])); for (;;) writeSync(1, Buffer.from('x'));";
     await expect(replyOf(endless)).rejects.toThrow('damaged');
   }, 100_000);
 
-  it('a large file is never in this process whole, and what it says is bounded', async () => {
+  it('of a large size is never held in memory as a whole, and its text is limited', async () => {
     const part = Buffer.alloc(mebibyte, 'word ');
     let handed = 0;
     const parts = async function* () {
@@ -289,7 +289,7 @@ describe('a document that is not what it should be has a reason', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(60 * mebibyte);
   }, 240_000);
 
-  it('a signal ends what is read, and its process; one that has nothing to do ends by itself', async () => {
+  it('is no longer read once the signal is aborted, which ends the process; an idle process ends by itself', async () => {
     const one = extractor();
     await one.read({ type: 'txt' }, () => [Buffer.from('a')]);
     const stop = new AbortController();
@@ -306,7 +306,7 @@ describe('a document that is not what it should be has a reason', () => {
 describe('robots.txt', () => {
   const question = { robotsUrl: 'https://shop.example/robots.txt', agent: 'customer-platform-reader' };
 
-  it('rules that would keep a process busy keep that one busy', async () => {
+  it('expensive rules block only the child process', async () => {
     const hostile = Buffer.from(`User-agent: *\nDisallow: /${'*a'.repeat(250_000)}b`);
     const url = `https://shop.example/${'a'.repeat(2_000)}`;
     const outcome = await extractor({ timeoutMs: 3_000 })

@@ -15,24 +15,24 @@ import { ProcessEnded, ReadingProcess } from './reading-process.ts';
 import type { RobotsQuestion } from './robots.ts';
 
 export interface ExtractorOptions {
-  /** Deadline for one document, from when the process is ready for it, with both attempts where the first crashes. Default: 30 s. */
+  /** Deadline for one document once the process is ready for it. It covers the second attempt after a crash. Default: 30 s. */
   timeoutMs?: number;
-  /** Deadline for a process to start, or to load a document's parser. Default: 30 s. */
+  /** Deadline for a process to start and load a document's parser. Default: 30 s. */
   startMs?: number;
   /** Maximum resident memory of the process. Default: 250 MiB. */
   maxResidentBytes?: number;
-  /** A test's program, run instead of ours under the same limits. */
+  /** Program that a test runs under the same limits, instead of `extract-child.ts`. */
   program?: readonly string[];
 }
 
-/** Returns a document's bytes from the beginning; called again when the document is read again. */
+/** Returns a document's bytes from the beginning. It is called again for a second attempt. */
 export type DocumentBytes = () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** Document that took too long or too much memory, or ended the process that read it. */
-export class Overtaxing extends Unreadable {}
+/** A document that exceeded the time or memory limit, or crashed the process that read it. */
+export class LimitExceeded extends Unreadable {}
 
-/** Process that ended while it read and was not ended by us: the document need not be the cause. */
-class Ended extends Overtaxing {
+/** The process ended by itself while reading. The document is not necessarily the cause. */
+class EndedUnexpectedly extends LimitExceeded {
   readonly afterMs: number;
 
   constructor(afterMs: number) {
@@ -44,18 +44,18 @@ class Ended extends Overtaxing {
 /** No process became ready for a document. The document is not the cause. */
 export class NotStarted extends Error {}
 
-/** Attempts to start a process for a document. */
+/** Maximum attempts to start a process for a document. */
 const maxStarts = 2;
 const memoryCheckMs = 100;
-/** Milliseconds that an idle process waits for the next document. */
+/** Milliseconds after which an idle process is stopped. */
 const idleMs = 3_000;
-/** Share of its memory limit above which a process is not reused: the next document would be blamed for that memory. */
+/** Share of the memory limit above which a process is not reused. Otherwise that memory would count against the next document. */
 const reusableShare = 0.6;
-/** Milliseconds of reading after which a process is replaced, long before its CPU limit. */
+/** Milliseconds of reading after which a process is replaced, well below its CPU limit. */
 const maxUsedMs = 20_000;
 const maxErrorLength = 300;
 
-/** Looked at up to the first wrong piece: of a reply with millions, a list of all that is wrong would take minutes and gigabytes. */
+/** Stops at the first invalid piece. Listing every issue of a reply with millions of pieces would take minutes and gigabytes. */
 const Pieces = z.custom<Piece[]>(
   (value) => Array.isArray(value) && value.length <= maxPieces && value.every((each: unknown) => isPiece(each)),
 );
@@ -63,8 +63,8 @@ const Ready = z.object({ ready: z.literal(true) });
 const Failure = z.object({ error: z.string().max(maxErrorLength) });
 
 /**
- * Reads documents in a child process, one after the other. A hostile document can crash only that process, and the next document gets a
- * new one. `child-program.ts` and `lockdown.ts` define what the process may do. An idle process is stopped after three seconds.
+ * Reads documents in a child process, one at a time. A hostile document can crash only that process, and the next document gets a new
+ * one. `child-program.ts` and `lockdown.ts` define what the process may do. An idle process is stopped after 3 s.
  */
 export class Extractor {
   readonly #options: Required<Omit<ExtractorOptions, 'program'>> & Pick<ExtractorOptions, 'program'>;
@@ -81,8 +81,8 @@ export class Extractor {
   }
 
   /**
-   * Returns the pieces of a document. One call at a time. Throws Unreadable with a reason, NotStarted if no process could be started, the
-   * signal's reason once it is aborted, and whatever `document` throws.
+   * Returns the pieces of a document. Callers make one call at a time. Throws Unreadable with a reason, NotStarted if no process starts,
+   * the signal's reason once it is aborted, and any error of `document`.
    */
   async read(question: DocumentQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<Piece[]> {
     const pieces = foundIn(await this.#ask(question, document, signal), Pieces);
@@ -98,20 +98,20 @@ export class Extractor {
     return foundIn(await this.#ask({ type: 'robots', ...question }, () => [robots], signal), z.boolean());
   }
 
-  /** Ends the process. Others must not call it while a document is read. */
+  /** Kills the process. Callers must not call it while a document is being read. */
   close(): void {
     clearTimeout(this.#idle);
     this.#process?.kill();
     this.#process = undefined;
   }
 
-  /** Asks once more, for the rest of the time, if the process crashed; if it crashes again, the document is the cause. */
+  /** Asks again within the remaining time if the process crashed. After a second crash, the document is the cause. */
   async #ask(question: ChildQuestion, document: DocumentBytes, signal?: AbortSignal): Promise<unknown> {
     const { timeoutMs } = this.#options;
     try {
       return await this.#askOnce(question, document, timeoutMs, signal);
     } catch (error) {
-      if (!(error instanceof Ended)) throw error;
+      if (!(error instanceof EndedUnexpectedly)) throw error;
       return await this.#askOnce(question, document, timeoutMs - error.afterMs, signal);
     }
   }
@@ -125,9 +125,9 @@ export class Extractor {
     const running = await this.#ready(question, signal);
     const { maxResidentBytes } = this.#options;
     const { promise: refused, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Overtaxing('Reading it took too long')), timeoutMs);
+    const timer = setTimeout(() => reject(new LimitExceeded('Reading it took too long')), timeoutMs);
     const memoryCheck = setInterval(() => {
-      if (running.residentBytes > maxResidentBytes) reject(new Overtaxing('Reading it takes too much memory'));
+      if (running.residentBytes > maxResidentBytes) reject(new LimitExceeded('Reading it takes too much memory'));
     }, memoryCheckMs);
     const began = performance.now();
     let hasReplied = false;
@@ -136,12 +136,12 @@ export class Extractor {
       hasReplied = true;
       return reply;
     } catch (error) {
-      throw error instanceof ProcessEnded ? new Ended(performance.now() - began) : error;
+      throw error instanceof ProcessEnded ? new EndedUnexpectedly(performance.now() - began) : error;
     } finally {
       clearTimeout(timer);
       clearInterval(memoryCheck);
       running.usedMs += performance.now() - began;
-      // A process that has not replied may still be working on the document.
+      // A process that has not replied may still be parsing the document.
       const isReusable =
         hasReplied && running.usedMs < maxUsedMs && running.residentBytes <= maxResidentBytes * reusableShare;
       if (isReusable) this.#idle = setTimeout(() => this.close(), idleMs).unref();
@@ -149,7 +149,7 @@ export class Extractor {
     }
   }
 
-  /** Returns a process that is ready for a question's document: the running one, or a new one. Throws NotStarted. */
+  /** Returns a process that is ready for the document: the running one or a new one. Throws NotStarted. */
   async #ready(question: ChildQuestion, signal?: AbortSignal): Promise<ReadingProcess> {
     signal?.throwIfAborted();
     clearTimeout(this.#idle);
@@ -161,14 +161,14 @@ export class Extractor {
       try {
         const send = () => running.send(Buffer.from(JSON.stringify(question)));
         const reply = await replyTo(running, send, late, signal);
-        if (!Ready.safeParse(reply).success) throw new NotStarted('it says something else than that it is ready');
+        if (!Ready.safeParse(reply).success) throw new NotStarted('its first reply did not report that it is ready');
         return running;
       } catch (error) {
         this.close();
         const isOurs = error instanceof NotStarted || error instanceof ProcessEnded;
         if (!isOurs) throw error;
         if (attempt === maxStarts)
-          throw new NotStarted(`no process that reads documents could be started: ${error.message}`, { cause: error });
+          throw new NotStarted(`could not start the process that reads documents: ${error.message}`, { cause: error });
       } finally {
         clearTimeout(timer);
       }
@@ -176,7 +176,7 @@ export class Extractor {
   }
 }
 
-/** Returns the reply to what `send` writes. Throws what `send` or `refused` rejects with, the signal's reason, or ProcessEnded. */
+/** Calls `send` and returns the process's reply. Throws the rejection of `send` or `refused`, the signal's reason, or ProcessEnded. */
 async function replyTo(
   running: ReadingProcess,
   send: () => Promise<void>,
@@ -190,7 +190,7 @@ async function replyTo(
   });
 }
 
-/** Sends a document part by part; the next part is read once the one before is written. */
+/** Sends a document part by part. It reads the next part only after it has written the previous one. */
 async function sendDocument(running: ReadingProcess, bytes: ReturnType<DocumentBytes>): Promise<void> {
   for await (const part of bytes) {
     await running.send(part);
@@ -199,7 +199,7 @@ async function sendDocument(running: ReadingProcess, bytes: ReturnType<DocumentB
   await running.sendEnd();
 }
 
-/** Returns a reply's value. Throws Unreadable with the reply's reason, or if its shape is wrong: a document has taken over the process. */
+/** Returns a reply's value. Throws Unreadable with the reply's reason, or if a hijacked process sent a reply of the wrong shape. */
 function foundIn<Value>(reply: unknown, shape: z.ZodType<Value>): Value {
   const failure = Failure.safeParse(reply).data;
   if (failure) throw new Unreadable(failure.error);

@@ -6,7 +6,7 @@ const emptyZip = (names: string[], comment?: string) =>
   zipOf(Object.fromEntries(names.map((name) => [name, { content: '' }])), comment);
 const docx = emptyZip(['[Content_Types].xml', 'word/document.xml']);
 
-/** Returns a zip of 20 MiB with as many entries as fit, none of them a Word document's, and an end record that points to the first. */
+/** Returns a 20 MiB zip full of entries, none of them a Word document's. Its end record points to the first entry. */
 function endlessZip(): Buffer {
   const zip = Buffer.alloc(20 * 1_048_576, Buffer.concat([Buffer.from([0x50, 0x4b, 1, 2]), Buffer.alloc(42)]));
   docx.copy(zip, 0, 0, 4);
@@ -46,12 +46,12 @@ describe('the type of a file', () => {
     ['csv', Buffer.from('\ufeff尺寸\t价格', 'utf16le'), 'excel.csv'],
     ['md', Buffer.from('# ราคา 5', 'utf16le'), 'a.md'],
     ['txt', Buffer.from([0x61, 0xe4, 0x62]), 'a.txt'],
-  ])('is %s by what is in it, and for plain text by its name: case %#', (type, bytes, name) => {
+  ])('is %s by its content, and for plain text by its name: case %#', (type, bytes, name) => {
     expect(fileTypeOf(Buffer.from(bytes as string), name)).toBe(type);
   });
 
   const tags = '!DOCTYPE HTML,html,Head,SCRIPT,iframe,h1,div,font,table,a,style,title,b,body,br,p,!--'.split(',');
-  it.each(tags)('is html where it begins with <%s and a blank or >', (tag) => {
+  it.each(tags)('is html if it begins with <%s and a space or >', (tag) => {
     for (const end of [' ', '>']) expect(fileTypeOf(Buffer.from(`\t\r\n <${tag}${end}x`), 'a.txt')).toBe('html');
     expect(fileTypeOf(Buffer.from(`<${tag}x`), 'a.txt')).toBe('txt');
   });
@@ -60,7 +60,7 @@ describe('the type of a file', () => {
     ['a zip', emptyZip(['a.txt']), 'a.docx'],
     ['a spreadsheet', emptyZip(['[Content_Types].xml', 'xl/workbook.xml']), 'a.docx'],
     [
-      'a zip of more files than are looked at',
+      'a zip with more files than the limit',
       emptyZip([...Array(5_000).keys(), '[Content_Types].xml', 'word/a.xml'].map(String)),
       'a.docx',
     ],
@@ -70,14 +70,14 @@ describe('the type of a file', () => {
     ['text with NUL in pairs', 'Hello\0World!', 'a.txt'],
     ['text in UTF-32', Buffer.from([0xff, 0xfe, 0, 0, 0x61, 0, 0, 0]), 'a.txt'],
     ['text in Shift_JIS', Buffer.from('968893fa8140', 'hex'), 'a.txt'],
-    ['a program that runs', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0]), 'a.txt'],
+    ['an executable', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0]), 'a.txt'],
     ['a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), 'a.txt'],
     ['a program', 'export {};', 'a.ts'],
-    ['what calls itself a page', 'Hello', 'a.html'],
-    ['a comment without end', `<!--${'-'.repeat(1_000)}`, 'a.html'],
+    ['text in a file named as a page', 'Hello', 'a.html'],
+    ['an unclosed comment', `<!--${'-'.repeat(1_000)}`, 'a.html'],
     ['20 MiB of comments', '<!---->'.repeat(3_000_000), 'a.html'],
     ['a zip that lists half a million files', endlessZip(), 'a.docx'],
-  ])('of %s is none', (_, bytes, name) => {
+  ])('of %s is undefined', (_, bytes, name) => {
     expect(fileTypeOf(Buffer.from(bytes), name)).toBeUndefined();
   });
 });

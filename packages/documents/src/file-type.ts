@@ -11,24 +11,24 @@ const plainTypes = new Map<string, DocumentType>([
   ['.markdown', 'md'],
   ['.csv', 'csv'],
 ]);
-/** A file, and the folder of others, that the archive of every Word document has. */
+/** A file and a folder that the archive of every Word document contains. */
 const contentTypes = Buffer.from('[Content_Types].xml');
 const wordFolder = Buffer.from('word/');
-/** Bytes searched for a page's first element. */
+/** Maximum bytes searched for a page's first element. */
 const maxProlog = 65_536;
-/** Bytes in which PDF readers look for a file's header. */
+/** Bytes in which PDF readers look for the `%PDF` header. */
 const pdfHeaderBytes = 1_024;
-/** Beginning of a web page in the MIME Sniffing standard's table (7.1). */
+/** Tags that begin a web page, from the MIME Sniffing standard's table (7.1). */
 const htmlTag =
   /^<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|!--)(?:[ >]|$)/i;
-/** Beginning of a part of one, in a file that is named as a page. */
+/** Any tag. It marks HTML only in a file whose name ends in .htm or .html. */
 const anyTag = /^<[a-z]/i;
-/** Beginning of a whole web page. */
+/** Beginning of a complete web page. */
 const wholePage = /^<(!doctype\s+html|html)[\s>]/i;
 
 /**
- * Returns the type of a file by its content, of plain text by its name; undefined for any other. Decompresses nothing, and takes linear
- * time.
+ * Determines a file's type from its content, and the kind of plain text from its name. Returns undefined for any other file. It
+ * decompresses nothing and takes linear time.
  */
 export function fileTypeOf(bytes: Buffer, name: string): DocumentType | undefined {
   const named = plainTypes.get(extname(name).toLowerCase());
@@ -39,14 +39,14 @@ export function fileTypeOf(bytes: Buffer, name: string): DocumentType | undefine
   const beginning = new TextDecoder(encoding ?? 'windows-1252').decode(bytes.subarray(0, maxProlog)).trimStart();
   if (isWholePage(beginning)) return 'html';
   const plain = encoding && named;
-  // A text may mention the header of a PDF.
+  // Plain text may mention the header of a PDF.
   if (pdfHeader !== -1) return plain ?? 'pdf';
-  // Markdown may begin with an element or a comment, and so may the first cell of a table.
+  // Markdown, or the first cell of a table, may begin with an HTML element or comment.
   if (plain === 'md' || plain === 'csv') return plain;
   return htmlTag.test(beginning) || (/\.html?$/i.test(name) && anyTag.test(beginning)) ? 'html' : plain;
 }
 
-/** Returns whether a text begins with a doctype or an html element; blanks, comments and an XML declaration may come before. */
+/** Returns whether a text begins with a doctype or an html element. Spaces, comments and an XML declaration may precede it. */
 function isWholePage(beginning: string): boolean {
   let text = beginning;
   for (;;) {
@@ -58,10 +58,10 @@ function isWholePage(beginning: string): boolean {
   }
 }
 
-/** Returns whether a zip archive lists what every Word document has. */
+/** Returns whether a zip archive lists the file and folder that every Word document contains. */
 function isDocx(archive: Buffer): boolean {
   let [hasTypes, hasText] = [false, false];
-  // One with more is not read either; without a bound 20 MiB could list half a million.
+  // `readDocx` rejects archives with more entries. Without this limit, 20 MiB could list half a million.
   for (const { name } of zipEntries(archive).take(maxEntries)) {
     hasTypes ||= name.equals(contentTypes);
     hasText ||= name.subarray(0, wordFolder.length).equals(wordFolder);

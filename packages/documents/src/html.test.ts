@@ -2,15 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { readConverted, readWebPage } from './html.ts';
 
 const paths = (html: string) => readWebPage(html).map(({ heading_path, text }) => [...heading_path, text]);
-/** More elements than Readability is given: the page is read whole. */
+/** More elements than the limit for Readability, so that the whole body is read. */
 const vast = '<i></i>'.repeat(15_001);
 const filler = 'We deliver every day, also on Sundays, and by bike wherever it is possible. '.repeat(8).trim();
 
-describe("a heading's level is its tag's", () => {
+describe('the level of a heading comes from its tag', () => {
   it.each([
     ['read by its main text', ''],
     ['read whole', vast],
-  ])('never what the page says, %s', (...[, more]) => {
+  ])("not from the page's attributes, %s", (...[, more]) => {
     const html = `<!doctype html><title>T</title><body><main>
       <h1 data-heading-level="5">One</h1><p>${filler}</p><h2 data-heading-level="1">Two</h2><p>${filler}</p>
       <h3 data-heading-level="900">Three</h3><p data-heading-level="4">${filler}</p></main>${more}`;
@@ -21,14 +21,14 @@ describe("a heading's level is its tag's", () => {
     ]);
   });
 
-  it('of a converted document as well', () => {
+  it('in a converted document as well', () => {
     expect(readConverted('<h2 data-heading-level="1">A</h2><p data-heading-level="2">b</p>')).toEqual([
       { heading_path: ['A'], text: 'b' },
     ]);
   });
 });
 
-describe('what a page hides until a click is read', () => {
+describe('content that a page hides until a click is read', () => {
   const answer = 'Yes, by bicycle.';
   const heading = '<h1>FAQ</h1>';
   const hidden = [
@@ -36,9 +36,9 @@ describe('what a page hides until a click is read', () => {
     ['by the hidden attribute', `<h2>Do you deliver?</h2><p hidden>${answer}</p>`],
     ['until it is found', `<h2>Do you deliver?</h2><div hidden="until-found">${answer}</div>`],
     ['in details', `<details><summary>Do you deliver?</summary>${answer}</details>`],
-    ['after what is no text', `<h2>Do you deliver?</h2><noscript>${answer}</noscript><p hidden>${answer}</p>`],
+    ['after a noscript', `<h2>Do you deliver?</h2><noscript>${answer}</noscript><p hidden>${answer}</p>`],
     [
-      'in a page named after what is shown above it',
+      'in a page with the class of a banner',
       `<div class="page has-cookie-banner"><main><h2>Do you deliver?</h2><p hidden>${answer}</p></main></div>`,
     ],
     ['from screen readers', `<h3>Do you deliver?</h3><div aria-hidden="true"><p>${answer}</p></div>`],
@@ -55,7 +55,7 @@ describe('what a page hides until a click is read', () => {
   ] as const;
   const article = `<main><h1>Tea</h1>${`<p>${filler}</p>`.repeat(5)}</main>`;
 
-  it.each(hidden)('%s, in a page without more, after a text, and beside an article', (_, html) => {
+  it.each(hidden)('%s, alone in a page, after a text, and next to an article', (_, html) => {
     for (const around of [
       html,
       `${heading}<p>${filler}</p>${html}`,
@@ -76,7 +76,7 @@ describe('what a page hides until a click is read', () => {
     expect(paths(`<!doctype html><body>${heading}${html}</body>`)).toEqual(pieces);
   });
 
-  it('but no scripts, menus, dialogs, decoration or buttons that do something', () => {
+  it('but not scripts, menus, dialogs, decoration or buttons that do something', () => {
     const out = [
       '<script>OUT</script><style>OUT{}</style><template><p>OUT</p></template><noscript><p>OUT</p></noscript>',
       `<div id="cookie-banner" style="display:none"><p>OUT ${filler}</p><button>OUT</button></div>`,
@@ -92,7 +92,7 @@ describe('what a page hides until a click is read', () => {
   });
 });
 
-it('reads a page whose elements are nested deeper than Readability can follow', () => {
+it('reads a page whose elements are nested more deeply than Readability can handle', () => {
   const html = `<!doctype html><title>T</title><body>${'<div>'.repeat(12_000)}${filler}${'</div>'.repeat(12_000)}`;
   expect(paths(html)).toEqual([['T', filler]]);
 });

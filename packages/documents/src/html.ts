@@ -3,7 +3,7 @@ import { parseHTML } from 'linkedom';
 import { type Piece, PieceBuilder } from './pieces.ts';
 import { hasRevealed, type PageElement, reveal, revealedWithout } from './revealed.ts';
 
-/** Part of a DOM node used here. */
+/** The part of a DOM node that this module uses. */
 interface PageNode {
   readonly nodeType: number;
   readonly localName: string;
@@ -18,17 +18,17 @@ interface Page extends PageNode {
   querySelectorAll(selector: string): ArrayLike<PageNode & PageElement>;
 }
 
-/** Maximum elements for Readability, which needs several times a page's memory; larger pages are read whole. */
+/** Maximum elements for Readability, which needs several times a page's memory. The whole body of a larger page is read. */
 const maxElements = 15_000;
-/** Maximum elements around one for Readability, which calls itself for those within; more deeply nested pages are read whole. */
+/** Maximum nesting depth for Readability, which is recursive. The whole body of a more deeply nested page is read. */
 const maxDepth = 500;
-/** Attribute with a heading's level, set over the page's own: Readability turns h1 into h2. */
+/** Attribute that keeps a heading's original level, since Readability turns h1 into h2. It overwrites any value from the page. */
 const levelAttribute = 'data-heading-level';
 const headingTags = 'h1, h2, h3, h4, h5, h6';
 
 /**
- * Returns the main text of a web page split by its headings, under its title, and then what else it shows after a click; the whole
- * body's text if Readability finds no main text.
+ * Splits the main text of a web page by its headings, under its title. Content that other parts of the page show after a click follows.
+ * If Readability finds no main text, the whole body is split.
  */
 export function readWebPage(html: string): Piece[] {
   const page = parsePage(html);
@@ -40,7 +40,7 @@ export function readWebPage(html: string): Piece[] {
     ? new Readability<PageNode & PageElement>(page as never, { serializer: (node) => node as never }).parse()
     : null;
   const pieces = article?.content ? piecesOf([article.content], title) : [];
-  // Readability changes the document that it reads.
+  // Parses the HTML again, since Readability changes the document it reads.
   if (!article?.content || pieces.length === 0 || (article.textContent ?? '').trim() === '')
     return piecesOf([parsePage(html).documentElement], title);
   if (!hidesContent) return pieces;
@@ -51,13 +51,13 @@ export function readWebPage(html: string): Piece[] {
 function isForReadability(page: Page): boolean {
   const elements = Array.from(page.querySelectorAll('*'));
   if (elements.length > maxElements) return false;
-  // Each comes after the one around it.
+  // Document order: each element comes after its parent.
   const depths = new Map<PageNode | null, number>();
   for (const element of elements) depths.set(element, (depths.get(element.parentNode) ?? 0) + 1);
   return depths.values().every((depth) => depth <= maxDepth);
 }
 
-/** Returns all text of HTML that a converter made, split by its headings. */
+/** Splits all text of HTML from a converter by its headings. */
 export function readConverted(html: string): Piece[] {
   return piecesOf([parsePage(`<!doctype html><html><body>${html}</body></html>`).documentElement], '');
 }
@@ -74,7 +74,7 @@ function parsePage(html: string): Page {
   return page;
 }
 
-/** Returns a heading's level, 1 to 6; undefined for other elements, whatever their attributes. */
+/** Returns a heading's level, 1 to 6, or undefined for any other element. */
 function levelOf(element: PageNode): number | undefined {
   const level = /^h([1-6])$/.exec(element.localName)?.[1];
   if (level === undefined) return undefined;
@@ -95,7 +95,7 @@ const blocks = new Set(
   ),
 );
 
-/** Walks the nodes in order, without recursion, since pages can be nested to any depth. */
+/** Walks the nodes in order. It does not recurse, since pages can be nested to any depth. */
 function piecesOf(roots: readonly PageNode[], title: string): Piece[] {
   const builder = new PieceBuilder(title);
   const text = new TextRun(builder);
@@ -137,7 +137,7 @@ function piecesOf(roots: readonly PageNode[], title: string): Piece[] {
 class TextRun {
   readonly #builder: PieceBuilder;
   readonly #parts: string[] = [];
-  /** True once one of the parts is more than space. */
+  /** True once a part contains more than whitespace. */
   #hasText = false;
   #glue = '\n\n';
   #rows = 0;
@@ -159,7 +159,7 @@ class TextRun {
     this.#parts.push(this.#rows > 0 ? ' ' : '\n');
   }
 
-  /** Begins a block, and returns the function that ends it. A table row is one line, whatever blocks its cells hold. */
+  /** Begins a block and returns the function that ends it. A table row is one line, even if its cells contain blocks. */
   begin(name: string): () => void {
     if (this.#rows > 0) {
       if (name === 'tr') this.#rows++;

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Extractor } from './extractor.ts';
 
-/** A program under our limits that runs its document as code: the worst that a parser's bug can lead to. */
+/** A program that runs its document as code under the process's limits. It is the worst case of a bug in a parser. */
 const program = `
   import { serve } from ${JSON.stringify(new URL('./extract-child.ts', import.meta.url))};
   await serve(async (_question, bytes) => {
@@ -48,7 +48,7 @@ async function run(code: string): Promise<string> {
   return piece!.text;
 }
 
-/** Runs code that must be refused, and returns the refusal. */
+/** Runs code that must be denied, and returns the error's code. */
 const refusalOf = (code: string) =>
   run(
     `try { return 'done: ' + await (async () => { ${code} })(); } catch (error) { return error.code ?? error.name; }`,
@@ -104,10 +104,10 @@ describe('code that runs in the process that reads documents', () => {
     `(await import('node:trace_events')).createTracing({ categories: ['node'] }).enable()`,
     'process.report.writeReport()',
     "(await import('node:process')).report.writeReport()",
-    // Written by Node itself, whatever it permits, where the process runs out of memory.
+    // Node writes this report when the process runs out of memory, even without permission.
     "(process.getBuiltinModule('node:process').report.reportOnFatalError = true)",
     `(await import('node:v8')).writeHeapSnapshot(${JSON.stringify(written)})`,
-    // V8 has flags that write to any path, whatever Node permits.
+    // Some V8 flags write to any path, even without permission from Node.
     `(await import('node:v8')).setFlagsFromString('--redirect-code-traces-to=${written}')`,
     `process.getBuiltinModule('v8').setFlagsFromString('--redirect-code-traces-to=${written}')`,
   ])('cannot write: %s', async (code) => {
@@ -132,11 +132,11 @@ describe('code that runs in the process that reads documents', () => {
     `process._kill(${process.pid}, 10)`,
     "(await import('node:os')).setPriority(0)",
     "(await import('node:crypto')).setEngine('dynamic')",
-  ])('starts nothing and signals nobody: %s', async (code) => {
+  ])('cannot start or signal processes: %s', async (code) => {
     expect(await refusalOf(`return ${code};`)).toMatch(denied);
   });
 
-  it('has no TCP, in whatever way it asks', async () => {
+  it('cannot open TCP connections in any way', async () => {
     const target = `{ port: ${tcpPort}, host: '127.0.0.1' }`;
     const url = `127.0.0.1:${tcpPort}/`;
     for (const code of [
@@ -166,7 +166,7 @@ describe('code that runs in the process that reads documents', () => {
       expect([code, await refusalOf(`return ${code};`)]).toEqual([code, expect.stringMatching(denied)]);
   });
 
-  it('has no UDP and no names', async () => {
+  it('cannot use UDP or DNS', async () => {
     for (const code of [
       `(await import('node:dgram')).createSocket('udp4').send('a', ${udpPort}, '127.0.0.1')`,
       `new (await import('node:dgram')).Socket('udp4').send('a', ${udpPort}, '127.0.0.1')`,
@@ -179,7 +179,7 @@ describe('code that runs in the process that reads documents', () => {
       expect([code, await refusalOf(`return ${code};`)]).toEqual([code, expect.stringMatching(denied)]);
   });
 
-  it('gets no socket of what prepares a process that may not be started', async () => {
+  it('cannot get a socket from the preparation of a process that may not be started', async () => {
     const cluster = `
       const { EventEmitter } = process.getBuiltinModule('events');
       let socket;
@@ -198,7 +198,7 @@ describe('code that runs in the process that reads documents', () => {
     expect(existsSync(`${written}.socket`)).toBe(false);
   });
 
-  it('gets no socket of the class that others inherit from, nor of the native ones', async () => {
+  it('cannot get a socket from an inherited or native class', async () => {
     const path = JSON.stringify(`${written}.socket`);
     for (const code of [`bind(${path})`, 'listen(1)', `connect({}, ${path})`, 'open(1)'])
       expect([
@@ -212,11 +212,11 @@ describe('code that runs in the process that reads documents', () => {
     expect(existsSync(`${written}.socket`)).toBe(false);
   });
 
-  it('may warn', async () => {
+  it('may emit warnings', async () => {
     expect(await run("process.emitWarning('careful'); return 'warned';")).toBe('warned');
   });
 
-  it('is still closed for the next document', async () => {
+  it('remains locked down for the next document', async () => {
     await refusalOf(`
       const net = process.getBuiltinModule('net');
       delete net.connect; delete net.Socket;
@@ -226,11 +226,11 @@ describe('code that runs in the process that reads documents', () => {
   });
 });
 
-it('what is closed and what is not was decided about each builtin module of this Node', () => {
+it('every builtin module of this Node version has been reviewed', () => {
   expect(builtinModules.map((name) => name.replace(/^node:/, '')).sort()).toEqual(knownModules.sort());
 });
 
-/** Builtin modules we have reviewed. Does a new one reach the network, or files that no permission covers? Then close it in `lockdown.ts`. */
+/** Reviewed builtin modules. If a new one reaches the network, or files without a permission, close it in `lockdown.ts`. */
 const knownModules =
   `_http_agent _http_client _http_common _http_incoming _http_outgoing _http_server _stream_duplex _stream_passthrough
   _stream_readable _stream_transform _stream_wrap _stream_writable _tls_common _tls_wrap assert assert/strict async_hooks buffer

@@ -3,10 +3,10 @@ import os from 'node:os';
 import { Readable, Writable } from 'node:stream';
 
 /**
- * Closes what Node's permission model leaves open to the process that reads documents: sockets, DNS, databases (they open files that no
- * permission covers), V8's flags (some write files) and signals; also the methods of Node's native sockets, to which more than one way leads.
- * Imported first, so that no package keeps an original function. Files, processes, threads, addons and the inspector are closed by the
- * permissions that the process is started with.
+ * Closes access that Node's permission model does not restrict. That is sockets, DNS, signals, databases (they open files without a
+ * permission) and V8 flags (some write files). It also closes the methods of Node's native sockets, which code can reach in several ways.
+ * It must be imported first, so that no package keeps an original function.
+ * The permissions at process start close files, processes, threads, addons and the inspector.
  */
 
 /** Builtin modules whose functions all throw. */
@@ -33,7 +33,7 @@ const closedModules = [
   'v8',
 ];
 const closedGlobals = ['fetch', 'WebSocket', 'EventSource'];
-/** Functions of `process` that signal other processes (one signal opens an inspector there) or lead to native code. */
+/** Functions of `process` that reach native code or signal other processes. SIGUSR1 opens an inspector in the other process. */
 const closedOfProcess = [
   'kill',
   '_kill',
@@ -45,17 +45,17 @@ const closedOfProcess = [
   'dlopen',
   'openStdin',
 ];
-/** Niceness: lower priority than the service, whose requests come first. */
+/** Nice value: parsing has a lower CPU priority than the service's requests. */
 const niceness = 5;
 
 function refused(): never {
   throw Object.assign(new Error('A process that reads documents has no network'), { code: 'ERR_ACCESS_DENIED' });
 }
 
-/** Objects that open modules use too, and objects that are closed already. */
+/** Objects to skip: those that open modules also use, and those that are already closed. */
 const shared = new Set<unknown>([Object, Function, Array, Error, Buffer].flatMap((one) => [one, one.prototype]));
 
-/** Replaces the functions of an object, of their prototypes, and of the objects in it. */
+/** Replaces every function of an object, of the objects in it, and of its classes' prototypes with `refused`. */
 function close(target: object): void {
   if (shared.has(target)) return;
   shared.add(target);
@@ -71,11 +71,11 @@ function close(target: object): void {
   }
 }
 
-/** Returns what Node's sockets have from their native classes: whoever gets at a class can make one, whatever is closed beside it. */
+/** Returns the prototypes of Node's native socket classes. Code that reaches such a class can create a socket despite the closed modules. */
 function nativeSockets(require: NodeJS.Require): object[] {
   const { Socket } = require('node:net') as typeof import('node:net');
   const { createSocket } = require('node:dgram') as typeof import('node:dgram');
-  // Neither reaches anybody: the name is never found, and nothing is below a file.
+  // Neither connects: the lookup never calls back, and /dev/null is not a folder.
   const tcp = new Socket().connect({ host: 'never', port: 1, lookup: () => undefined });
   const pipe = new Socket().connect({ path: '/dev/null/never' });
   const udp = createSocket('udp4');
@@ -95,13 +95,13 @@ function lockDown(): void {
   os.setPriority = refused;
   for (const name of closedGlobals) Object.defineProperty(globalThis, name, { value: refused, configurable: false });
   for (const name of closedOfProcess) Object.defineProperty(process, name, { value: refused, configurable: false });
-  // Node's own asks what is closed in `v8`: a package that warns would break off its document.
+  // Node's `emitWarning` calls the closed `v8` module, so a warning from a package would fail the document.
   process.emitWarning = () => undefined;
-  // Streams over pipes are sockets; the process itself reads and writes by file descriptor.
+  // Standard streams over pipes are sockets. `extract-child.ts` reads and writes by file descriptor instead.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   for (const name of ['stdout', 'stderr'])
     Object.defineProperty(process, name, { value: nowhere, configurable: false });
-  // Of a process that runs out of memory it writes a report to any file, over what is there.
+  // When the process runs out of memory, `report` can overwrite any file.
   Object.defineProperty(process, 'report', { value: undefined, configurable: false });
   Object.defineProperty(process, 'stdin', { value: Readable.from([]), configurable: false });
   syncBuiltinESMExports();

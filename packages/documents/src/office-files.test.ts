@@ -5,7 +5,7 @@ import { readPdf } from './pdf.ts';
 
 const helvetica = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>';
 const latin = helvetica.replace(' >>', ' /Encoding /WinAnsiEncoding >>');
-/** Returns the font of a document that has neither the font nor the character map that it names. */
+/** Returns a font of a document that embeds neither the font nor its character map. */
 const cjk = (
   ordering: string,
   map: string,
@@ -17,7 +17,7 @@ const hebrew = helvetica.replace(
   ' /Encoding << /Differences [65 /finalmemhebrew /vavhebrew /lamedhebrew /shinhebrew] >> >>',
 );
 
-/** Returns the text of a PDF of one page, which is drawn by `content`. */
+/** Returns the text of a one-page PDF drawn by `content`. */
 async function pdfText(font: string, content: string): Promise<string> {
   const pdf = pdfOf([`) Tj ET ${content} BT /F1 1 Tf (`])
     .toString('latin1')
@@ -31,14 +31,14 @@ const lines = (x: number, texts: readonly string[]) =>
   `BT /F1 12 Tf ${x} 700 Td 14 TL ${texts.map((text) => `(${text}) Tj T*`).join(' ')} ET`;
 const hex = (text: string) => Buffer.from(text, 'utf16le').swap16().toString('hex');
 
-describe('a PDF says', () => {
+describe('a PDF is read with', () => {
   it.each([
     [['Unsere \xd6ff-', 'nungszeiten.'], 'Unsere Öffnungszeiten.'],
     [['Schreiben Sie per E-', 'Mail an uns.'], 'Schreiben Sie per E-Mail an uns.'],
     [['Geld zur\xfcck, Modell A-', '12 auch.'], 'Geld zurück, Modell A-12 auch.'],
     [['Die Vor-', 'und Nachteile'], 'Die Vor-\nund Nachteile'],
     [['Opening -', 'closing'], 'Opening -\nclosing'],
-  ])('words that are hyphenated at a line end as one: %j', async (texts, text) => {
+  ])('words that are hyphenated at a line end joined: %j', async (texts, text) => {
     expect(await pdfText(latin, lines(50, texts))).toBe(text);
   });
 
@@ -50,7 +50,7 @@ describe('a PDF says', () => {
     );
   });
 
-  it('ligatures as their letters, and text from right to left in the order in which it is read', async () => {
+  it('ligatures as their letters, and right-to-left text in reading order', async () => {
     const ligatures = helvetica.replace(' >>', ' /Encoding << /Differences [65 /fi /fl] >> >>');
     expect(await pdfText(ligatures, lines(50, ['ofAce Bower']))).toBe('ofﬁce ﬂower'.normalize('NFKC'));
     expect(await pdfText(hebrew, lines(50, ['ABCD']))).toBe('שלום');
@@ -62,7 +62,7 @@ describe('a PDF says', () => {
     ['GB1', 'UniGB-UCS2-H', hex('我们每天营业'), '我们每天营业'],
     ['CNS1', 'UniCNS-UTF16-H', hex('我們每天營業'), '我們每天營業'],
     ['Korea1', 'KSCms-UHC-H', 'b8c5c0cf', '매일'],
-  ])('what a font of %s with the character map %s says', async (ordering, map, bytes, text) => {
+  ])('the text of a font of %s with the character map %s', async (ordering, map, bytes, text) => {
     expect(await pdfText(cjk(ordering, map), `BT /F1 12 Tf 50 700 Td <${bytes}> Tj ET`)).toBe(text);
   });
 });
@@ -83,7 +83,7 @@ const relations = (...ofParts: [type: string, target: string][]) => ({
     .join('')}</Relationships>`,
 });
 
-it('a Word document says what is in its headers, footers, tables, text boxes, controls and footnotes', async () => {
+it('a Word document is read with its headers, footers, tables, text boxes, controls and footnotes', async () => {
   const box = `<w:txbxContent>${paragraph('กล่องข้อความ')}</w:txbxContent>`;
   const table = `<w:tbl><w:tr><w:tc>${paragraph('Größe')}</w:tc><w:tc>${paragraph('价格')}</w:tc></w:tr></w:tbl>`;
   const docx = zipOf({

@@ -4,15 +4,15 @@ import { getDocumentProxy } from 'unpdf';
 import { type Piece, PieceBuilder, Unreadable } from './pieces.ts';
 
 const maxPages = 2_000;
-/** Distance between two lines, in line heights, above which a paragraph ends. */
+/** Downward distance between two lines, in line heights, above which a paragraph ends. */
 const paragraphGap = 1.6;
-/** The same upwards, where the next column begins; a superscript rises less. */
+/** Upward distance, in line heights, beyond which the next column begins. A superscript rises less. */
 const columnRise = -0.7;
 
-/** Folder of the character maps of Chinese, Japanese and Korean fonts that a document names and does not have in it. */
+/** Folder of the character maps for Chinese, Japanese and Korean fonts that a document names but does not embed. */
 const cMapUrl = join(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'), '../cmaps/');
 
-/** Splits a PDF by its pages, under the headings "Page 1", "Page 2" and so on. Throws Unreadable. */
+/** Splits a PDF by its pages, under the headings "Page 1", "Page 2" and so on. It skips damaged pages. Throws Unreadable. */
 export async function readPdf(bytes: Uint8Array): Promise<Piece[]> {
   const pdf = await getDocumentProxy(bytes, { verbosity: 0, cMapUrl, cMapPacked: true }).catch((cause: unknown) => {
     const isLocked = cause instanceof Error && cause.name === 'PasswordException';
@@ -67,8 +67,8 @@ function textOf(items: TextItem[]): string {
 }
 
 /**
- * Joins words that are hyphenated at the end of a line, a column or a paragraph's first part. The hyphen stays where it belongs to the
- * word: before an uppercase letter, a digit or a script without cases, and in lists such as "Vor- und Nachteile".
+ * Joins words that are hyphenated at the end of a line, a column or a paragraph's first part. It keeps a hyphen that belongs to the word:
+ * before an uppercase letter, a digit or a script without case, and in lists such as "Vor- und Nachteile".
  */
 function joinedWords(text: string): string {
   return text

@@ -4,17 +4,17 @@ import { brokenBound } from '@customer-platform/service-kit';
 import { type Child, startChild } from './child-program.ts';
 import { maxHeadings, maxPieces } from './pieces.ts';
 
-/** Maximum length of a reply: a document's pieces at their limits, as JSON. */
+/** Maximum length of a reply: the JSON of a document's pieces at their limits. */
 const maxReplyBytes = 16 * 1_048_576;
-/** Most parts that a reply may come in: a pipe brings 4 KiB or more of one that is written whole, and each part costs as much as a page of them. */
+/** Maximum chunks of a reply. A pipe delivers at least 4 KiB of a large write at once, and even a tiny chunk costs a page of memory. */
 const maxParts = 8_192;
-/** Length of a frame to the process, so that a file is never in memory here as a whole. */
+/** Maximum bytes of a frame to the process, so that this process never holds a whole file in memory. */
 const frameBytes = 1_048_576;
 
-/** Error of a process that has ended, whoever ended it. */
+/** The process has ended, either by itself or because `kill` was called. */
 export class ProcessEnded extends Error {}
 
-/** A process that reads documents, by the frames that `extract-child.ts` describes. Its replies are untrusted data. */
+/** The child process that reads documents. `extract-child.ts` describes its frames. Its replies are untrusted data. */
 export class ReadingProcess {
   readonly #child: Child;
   #listener: PromiseWithResolvers<unknown> | undefined;
@@ -29,7 +29,7 @@ export class ReadingProcess {
     const { stdin, stdout } = this.#child;
     this.#child.once('error', () => this.#end()).once('exit', () => this.#end());
     stdout.on('data', (part: Buffer) => this.#take(part)).once('close', () => this.#end());
-    // It must not keep the service alive.
+    // The child process must not keep the service alive.
     this.#child.unref();
     for (const pipe of [stdin, stdout]) (pipe as unknown as { unref?(): void }).unref?.();
   }
@@ -42,7 +42,7 @@ export class ReadingProcess {
     return this.#hasEnded;
   }
 
-  /** Resident memory in bytes; 0 if it has ended. */
+  /** Resident memory in bytes; 0 if the process has ended. */
   get residentBytes(): number {
     if (process.platform !== 'linux') return residentByPs(this.pid);
     try {
@@ -53,7 +53,7 @@ export class ReadingProcess {
     }
   }
 
-  /** Returns its next reply. One call at a time. Throws ProcessEnded if it ends first. */
+  /** Returns the next reply. Callers make one call at a time. Throws ProcessEnded if the process ends first. */
   nextReply(): Promise<unknown> {
     const listener = Promise.withResolvers<unknown>();
     this.#listener = listener;
@@ -61,7 +61,7 @@ export class ReadingProcess {
     return listener.promise;
   }
 
-  /** Sends bytes in frames, each once the one before is written; does nothing if the process has ended. */
+  /** Sends bytes in frames, each after the previous one is written. Does nothing if the process has ended. */
   async send(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; at += frameBytes) await this.#frame(bytes.subarray(at, at + frameBytes));
   }
@@ -71,7 +71,7 @@ export class ReadingProcess {
     await this.#frame(new Uint8Array(0));
   }
 
-  /** Ends the process at once. */
+  /** Kills the process immediately. */
   kill(): void {
     this.#child.kill('SIGKILL');
     this.#end();
@@ -83,7 +83,7 @@ export class ReadingProcess {
     const { stdin } = this.#child;
     stdin.write(length);
     await new Promise<void>((resolve) => {
-      // Called with an error if the process has ended: `nextReply` rejects then.
+      // Ignores the error of a process that has ended, because `nextReply` rejects.
       stdin.write(bytes, () => resolve());
     });
   }
@@ -94,7 +94,7 @@ export class ReadingProcess {
     this.#size += part.length;
     if (this.#parts.length > maxParts) this.kill();
     if (this.#hasEnded || this.#size < 4) return;
-    // Once, and not with each part that follows: one that was taken over could keep this process busy with copies.
+    // Concatenates only until four bytes are there: a hijacked process could keep this one busy with copies.
     if (this.#parts[0]!.length < 4) this.#parts = [Buffer.concat(this.#parts)];
     const length = this.#parts[0]!.readUInt32BE();
     if (this.#size < 4 + length && length <= maxReplyBytes) return;
@@ -103,7 +103,7 @@ export class ReadingProcess {
     this.#listener = undefined;
     this.#parts = [];
     this.#size = 0;
-    // Unrequested, too long or not JSON: a document has taken over the process.
+    // An unrequested, too long or invalid reply means that a document has hijacked the process.
     if (reply === undefined || !listener) {
       this.#listener = listener;
       this.kill();
@@ -118,15 +118,15 @@ export class ReadingProcess {
   }
 }
 
-/** As `residentBytes`, where there is no /proc: on the machines of developers. */
+/** `residentBytes` for systems without /proc, such as macOS on a developer's machine. */
 export function residentByPs(pid: number | undefined): number {
   return Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) * 1_024;
 }
 
-/** Commas and brackets of the largest reply that a document leads to. */
+/** Maximum commas and brackets in the reply for a document. */
 const maxStructure = 2 * maxPieces * (maxHeadings + 8);
 
-/** Returns the parsed JSON, or undefined if it is invalid, or has more values than any reply: a million of them take a second of everybody's time. */
+/** Parses JSON. Returns undefined if it is invalid or has more values than any reply. A million values block the event loop for 1 s. */
 function parsed(bytes: Buffer): unknown {
   const text = bytes.toString();
   if (brokenBound(text, { structure: maxStructure })) return undefined;

@@ -1,4 +1,4 @@
-/** Part of an element used here. */
+/** The part of a DOM element that this module uses. */
 export interface PageElement {
   readonly localName: string;
   readonly parentElement: PageElement | null;
@@ -20,34 +20,34 @@ export interface PageElement {
 
 /** Attribute of content that the page shows after a click. */
 const revealedAttribute = 'data-revealed';
-/** Attribute of an empty element before the first text of such content, with its number. Readability replaces the elements around a text. */
+/** Attribute of an empty element before the first text of revealed content. Its number survives when Readability replaces elements. */
 const markAttribute = 'data-revealed-mark';
 /** Elements whose content is never shown. */
 const unseen = new Set('script style template noscript'.split(' '));
-/** Content that is no part of a page's text even where it is shown. Menus are also told by their links. */
+/** Content outside a page's text even when it is visible. Menus are also recognized by their links. */
 const asideTags = new Set('nav aside footer dialog select svg'.split(' '));
 const asideRoles = new Set(
   'alert alertdialog banner complementary dialog menu menubar navigation search status tooltip'.split(' '),
 );
 const asideNames =
   /(?:\b|_)(?:banner|comments?|consent|cookie\w*|gdpr|lightbox|loading|modal|newsletter|overlay|popup|search|spinner|toast|tooltip)(?:\b|_)/i;
-/** Elements that are not only decoration where they are hidden from screen readers. */
+/** Elements that are more than decoration when they are hidden from screen readers. */
 const panels = new Set('article body dd details div dl figure li main ol p section table tbody td tr ul'.split(' '));
 const hiddenStyle = /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))/i;
 const hiddenClass = /(?:^|\s)(?:collapse|d-none|hide|(?:is-|u-)?hidden)(?:\s|$)/i;
-/** Elements of which a button within is the whole text. */
+/** Elements whose whole text is a button inside them. */
 const labels = new Set('h1 h2 h3 h4 h5 h6 summary dt label'.split(' '));
 const openingNames = /accordion|collaps|expand|faq|question|toggle/i;
-/** Maximum length of the label of hidden content: a question, or the name of a tab. */
+/** Maximum length of the label of hidden content, such as a question or the name of a tab. */
 const maxLabelLength = 200;
 
 /**
- * Removes what hides content until a click, so that Readability keeps that content, and turns buttons that show content into text. Each
- * outermost element that is shown is marked. Takes linear time.
+ * Removes attributes that hide content until a click, so that Readability keeps that content. It turns buttons that show content into
+ * text, and marks each outermost element that it reveals. Takes linear time.
  */
 export function reveal(elements: readonly PageElement[]): void {
   const asides = new Set<PageElement | null>();
-  /** Each element in revealed content, and whether that content is marked. */
+  /** Each element inside revealed content, and whether that content is already marked. */
   const inside = new Map<PageElement | null, { isMarked: boolean }>();
   let marks = 0;
   const main = withParents(elements.filter(isMain));
@@ -82,7 +82,7 @@ export function hasRevealed(page: PageElement): boolean {
   return page.querySelectorAll(`[${markAttribute}]`).length > 0;
 }
 
-/** Returns the revealed elements of `page` whose text is not in `article`, each after its label. */
+/** Returns the revealed elements of `page` whose text is not in `article`, each preceded by its label. */
 export function revealedWithout(page: PageElement, article: PageElement): PageElement[] {
   const marksIn = (root: PageElement) => Array.from(root.querySelectorAll(`[${markAttribute}]`));
   const numberOf = (mark: PageElement) => mark.getAttribute(markAttribute);
@@ -93,7 +93,7 @@ export function revealedWithout(page: PageElement, article: PageElement): PageEl
     .flatMap((element) => [...labelOf(element), element]);
 }
 
-/** Returns the element that says what a revealed one is about, if there is one before it. */
+/** Returns the short element before a revealed one, which names its topic, if such an element exists. */
 function labelOf(element: PageElement): PageElement[] {
   let before = element.previousElementSibling ?? element.parentElement?.previousElementSibling;
   while (before && unseen.has(before.localName)) before = before.previousElementSibling;
@@ -114,7 +114,7 @@ function isMain(element: PageElement): boolean {
   return ['body', 'main', 'article'].includes(element.localName) || element.getAttribute('role') === 'main';
 }
 
-/** Returns the elements and those around them. */
+/** Returns the elements and all their ancestors. */
 function withParents(elements: readonly PageElement[]): Set<PageElement> {
   const all = new Set<PageElement>();
   for (const element of elements)
@@ -135,12 +135,12 @@ function hidingAttributes(element: PageElement): string[] {
     ...(element.getAttribute('hidden') !== null ? ['hidden'] : []),
     ...(hiddenStyle.test(element.getAttribute('style') ?? '') ? ['style'] : []),
     ...(hiddenClass.test(element.getAttribute('class') ?? '') ? ['class'] : []),
-    // Icons and other decoration are hidden in this way as well.
+    // Icons and other decoration also use this attribute.
     ...(element.getAttribute('aria-hidden') === 'true' && panels.has(element.localName) ? ['aria-hidden'] : []),
   ];
 }
 
-/** Returns whether a button is a heading or a question, which shows what is below it. */
+/** Returns whether a button acts as a heading or a question that shows the content below it. */
 function opensContent(button: PageElement): boolean {
   const states = ['aria-expanded', 'aria-controls', 'data-toggle', 'data-bs-toggle'];
   const panel = button.nextElementSibling;
@@ -161,7 +161,7 @@ function turnedIntoText(button: PageElement): PageElement {
   return text;
 }
 
-/** Returns whether most of a text is links: a menu. */
+/** Returns whether links make up most of an element's text, as in a menu. */
 function isOfLinks(element: PageElement): boolean {
   const lengthOf = ({ textContent }: PageElement) => (textContent ?? '').trim().length;
   const links = Array.from(element.querySelectorAll('a'), lengthOf);

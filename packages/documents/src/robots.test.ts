@@ -37,10 +37,10 @@ it.each<[rule: string, stopped: string[], read: string[]]>([
   expect(read.filter((path) => !isAllowed(robots, path))).toEqual([]);
 });
 
-describe('of the rules', () => {
+describe('the rules that apply', () => {
   it.each<[string, string | Buffer, Record<string, boolean>]>([
     [
-      'those for us alone',
+      'only the group for our agent',
       `User-agent: *\nDisallow: /\n\nUser-agent: ${agent}\nDisallow: /b`,
       { '/a': true, '/b': false },
     ],
@@ -50,40 +50,40 @@ describe('of the rules', () => {
       { '/b': false, '/b/c': true, '/b/c/d': false },
     ],
     [
-      'the longest as it is compared',
+      'the longest after normalization',
       'User-agent: *\nAllow: /%61%62%63\nDisallow: /abcd',
       { '/abc': true, '/abcd': false },
     ],
-    ['of two as long the one that allows', 'User-agent: *\nDisallow: /%61\nAllow: /a', { '/a': true }],
+    ['the one that allows if two are equally long', 'User-agent: *\nDisallow: /%61\nAllow: /a', { '/a': true }],
     [
-      'those of all groups for us',
+      'those of all groups for our agent',
       `User-agent: ${agent}\nDisallow: /a\n\nUser-agent: x\nDisallow: /c\n\nUser-agent: ${agent}\nDisallow: /b`,
       { '/a': false, '/b': false, '/c': true },
     ],
     [
-      'those for several of us',
+      'a group with several agents',
       `User-agent: ${agent}\nSitemap: https://shop.example/s.xml\nUser-agent: x\nCrawl-delay: 1\n\nDisallow: /a`,
       { '/a': false },
     ],
     [
-      'those for us in any case, with a version',
+      'those for our agent in any case, with a version',
       `user-AGENT : Customer-Platform-READER/2.0 # us\ndisALLOW : /a`,
       { '/a': false, '/b': true },
     ],
     ['those after a byte order mark', '\ufeffUser-agent: *\nDisallow: /a', { '/a': false }],
     [
-      'those with each line end',
+      'those with any line end',
       'User-agent: *\rDisallow: /a\r\nDisallow: /b\nDisallow: /c',
       { '/a': false, '/b': false, '/c': false, '/d': true },
     ],
     [
-      'octets that are no UTF-8',
+      'octets that are not UTF-8',
       Buffer.from('User-agent: *\nDisallow: /caf\xe9', 'latin1'),
       { '/caf%E9': false, '/café': true },
     ],
     ['none before the first group', 'Disallow: /\nUser-agent: *\nDisallow: /a', { '/a': false, '/b': true }],
-    ['none of a page of HTML', '<!doctype html><title>Not found</title>', { '/': true }],
-  ])('%s count', (_, robots, expected) => {
+    ['none from an HTML page', '<!doctype html><title>Not found</title>', { '/': true }],
+  ])('%s', (_, robots, expected) => {
     const found = Object.keys(expected).map((path) => [path, isAllowed(robots, path)]);
     expect(Object.fromEntries(found)).toEqual(expected);
   });

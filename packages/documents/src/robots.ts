@@ -1,24 +1,24 @@
 import robotsParser from 'robots-parser';
 
-/** The package's types declare an ES module, which it is not. */
+/** The package's types declare an ES module, but it is CommonJS. */
 const parseRobots = robotsParser as unknown as typeof robotsParser.default;
 
-/** Asks whether the robots.txt at `robotsUrl` lets `agent` read `url`. */
+/** Question whether the robots.txt at `robotsUrl` allows `agent` to read `url`. */
 export interface RobotsQuestion {
   robotsUrl: string;
   url: string;
   agent: string;
 }
 
-/** Returns what a robots.txt allows. The library compares paths character by character: it gets each in one spelling. */
+/** Returns whether a robots.txt allows a URL. The library compares paths character by character, so both sides are normalized first. */
 export function allowedBy(bytes: Buffer, { robotsUrl, url, agent }: RobotsQuestion): boolean {
   const { origin, pathname, search } = new URL(url);
-  // In a rule these two are no characters of a path.
+  // In a rule, `*` and `$` are wildcards, not characters of a path.
   const path = comparable(pathname + search).replace(/[*$]/g, (special) => (special === '*' ? '%2A' : '%24'));
   return parseRobots(robotsUrl, rulesOf(bytes)).isAllowed(origin + path, agent) !== false;
 }
 
-/** Returns the lines that groups are made of, without others, which the library would end a group at (RFC 9309, 2.2.4). */
+/** Returns only the lines that form groups. The library would end a group at any other line, against RFC 9309, 2.2.4. */
 function rulesOf(bytes: Buffer): string {
   const text = bytes.toString('latin1').replace(/^\xef\xbb\xbf/, '');
   return comparable(text)
@@ -30,8 +30,8 @@ function rulesOf(bytes: Buffer): string {
 }
 
 /**
- * Returns a text of octets with those escaped that a URL may have either way, and only those (RFC 9309, 2.2.2): the unreserved
- * characters stand for themselves, the reserved ones stay as they are written.
+ * Normalizes the percent-encoding of octets for comparison (RFC 9309, 2.2.2). Unreserved characters are decoded. Reserved characters stay
+ * as they are written, encoded or not. All other octets are encoded.
  */
 function comparable(octets: string): string {
   return octets.replace(/%[\da-f]{2}|[^\w.~:/?#@!$&()*+,;=\-\t\r\n ]/gi, (found) => {

@@ -7,7 +7,7 @@ import { splitMarkdown, splitText } from './split.ts';
 const paths = (markdown: string) => splitMarkdown(markdown).map(({ heading_path, text }) => [...heading_path, text]);
 
 describe('splitMarkdown', () => {
-  it('headings split, and stand above what follows, outermost first', () => {
+  it('splits at headings, which form the heading path, outermost first', () => {
     const markdown = '# Shop\nOpen daily.\n\n## Delivery ##\n\nBy bike.\n\n### Costs\n\nFree.\n## Returns\nIn 30 days.';
     expect(paths(markdown)).toEqual([
       ['Shop', 'Open daily.'],
@@ -17,7 +17,7 @@ describe('splitMarkdown', () => {
     ]);
   });
 
-  it('an underlined paragraph is a heading; a rule, a list and a table are none', () => {
+  it('treats an underlined paragraph as a heading, but not a rule, a list or a table', () => {
     expect(paths('Shop\n====\nOpen.\n\nDelivery\n---\nBy bike.')).toEqual([
       ['Shop', 'Open.'],
       ['Shop', 'Delivery', 'By bike.'],
@@ -28,7 +28,7 @@ describe('splitMarkdown', () => {
     expect(paths(`${'long '.repeat(60)}\n---\nb`)).toHaveLength(1);
   });
 
-  it('what stands in a code fence is no heading, and the text stays as it is written', () => {
+  it('finds no headings in a code fence, and leaves the text unchanged', () => {
     const markdown =
       '# How\n\n```sh\n# no heading\n\nnpm start\n```\n\n~~~\n```\n# neither\n~~~\n\n**Bold** and [a link](https://example.com).';
     expect(paths(markdown)).toEqual([['How', markdown.slice(7)]]);
@@ -36,7 +36,7 @@ describe('splitMarkdown', () => {
     expect(paths('    # indented code\n#none\n####### seven')).toEqual([['    # indented code\n#none\n####### seven']]);
   });
 
-  it('line ends of every kind, and a mark at the beginning', () => {
+  it('accepts line ends of every kind, and a byte order mark', () => {
     expect(paths('\ufeff# A\r\nb\r\r\n# C\rd\u0000')).toEqual([
       ['A', 'b'],
       ['C', 'd'],
@@ -52,24 +52,24 @@ describe('splitMarkdown', () => {
     ['+++\na', [['+++\na']]],
     ['---\n\nOpen daily.\n\n---\n\nb', [['---\n\nOpen daily.\n\n---\n\nb']]],
     ['a\n\n---\nb: c\n\n---', [['a\n\n---\nb: c\n\n---']]],
-  ])('front matter is no passage, and a rule none of it: %j', (markdown, pieces) => {
+  ])('omits front matter, but keeps text between rules: %j', (markdown, pieces) => {
     expect(paths(markdown)).toEqual(pieces);
   });
 
-  it('text of characters that nobody sees is nothing, and within a text they stay', () => {
+  it('drops text of invisible characters alone, and keeps them within a text', () => {
     expect(paths('\u200b\ufeff\n\n# \u2060\n\u00ad\u3164')).toEqual([]);
     expect(splitText('\u200b\n\n\ufe0f')).toEqual([]);
     expect(splitCsv('\u200b,\u200b\n\u200d,')).toEqual([]);
     expect(paths('# A\u00adb\nc\u200bd ទៅ\u200bផ្ទះ')).toEqual([['A\u00adb', 'c\u200bd ទៅ\u200bផ្ទះ']]);
   });
 
-  it('a heading under which nothing stands is what its section says; a text without anything is nothing', () => {
+  it('uses a heading without text as the text of its section, and returns nothing for an empty text', () => {
     expect(paths('# Closed on Mondays\n## Always')).toEqual([['Closed on Mondays', 'Always']]);
     expect(paths('# A\n## B\n## C\ntext\n# D')).toEqual([['A', 'B'], ['A', 'C', 'text'], ['D']]);
     expect(paths(' \n\n#\n##  ##\n')).toEqual([]);
   });
 
-  it('a long section is cut at paragraphs, then sentences, then words, and never within a character', () => {
+  it('cuts a long section at paragraphs, then sentences, then words, and never within a character', () => {
     const paragraph = 'Every order is packed by hand. '.repeat(20).trim();
     const pieces = splitMarkdown(`# A\n\n${[paragraph, paragraph, paragraph].join('\n\n')}`);
     expect(pieces.map(({ text }) => text)).toEqual([paragraph, paragraph, paragraph]);
@@ -80,7 +80,7 @@ describe('splitMarkdown', () => {
     expect(cutText('😀'.repeat(5), 3).every((part) => !/[\ud800-\udbff]$/.test(part))).toBe(true);
   });
 
-  it('loses nothing and keeps the bound, whatever it is given', () => {
+  it('loses nothing and keeps the limit for any input', () => {
     const shape = fc.constantFrom(
       'WORD',
       '# WORD',
@@ -107,12 +107,12 @@ describe('splitMarkdown', () => {
     );
   });
 
-  it.each(['# ', '#', ' #', '`', 'a\n=\n\n'])('is read in linear time, however often %j comes', (hostile) => {
-    // In quadratic time a megabyte would take minutes.
+  it.each(['# ', '#', ' #', '`', 'a\n=\n\n'])('takes linear time for any number of %j', (hostile) => {
+    // In quadratic time, 1 MB would take minutes.
     splitMarkdown(`# ${hostile.repeat(1_000_000 / hostile.length)}`.slice(0, 1_000_000));
   });
 
-  it('more than is kept of one source is refused', () => {
+  it('refuses more text than the limits', () => {
     expect(() => splitText('word '.repeat(500_000))).toThrow(
       new Unreadable('It has too much text; the limit is 2 MiB'),
     );
@@ -124,7 +124,7 @@ describe('splitMarkdown', () => {
     expect(() => splitMarkdown(deep + under)).toThrow('2 MiB');
   });
 
-  it('short sections share passages where there are too many, each with its headings above it', () => {
+  it('merges short sections if there are too many, each with its headings above it', () => {
     const few = Array.from({ length: 2_000 }, (_, index) => `# ${index}\ntext`).join('\n');
     expect(paths(few)[1_999]).toEqual(['1999', 'text']);
     const sections = Array.from({ length: 5_000 }, (_, index) => `# A\nb\n## ${index}\nc\n`);
@@ -137,7 +137,7 @@ describe('splitMarkdown', () => {
     for (let index = 0; index < 5_000; index++) expect(all.has(`${index}`)).toBe(true);
   });
 
-  it('is well-formed and without control characters, whatever it is given', () => {
+  it('returns well-formed text without control characters for any input', () => {
     const surrogates = ['\ud83d', '\ude00'];
     const controls = ['\0', '\u0001', '\u009f', '\n', '\r', '\ufeff'];
     const unit = fc.constantFrom(...surrogates, ...controls, 'a', ' ', '# ', '## ', '"', ',');
@@ -161,14 +161,14 @@ describe('splitMarkdown', () => {
 describe('splitCsv', () => {
   const texts = (csv: string) => splitCsv(csv).map(({ text }) => text);
 
-  it('tells each row by the names of its columns', () => {
+  it('labels each cell with the name of its column', () => {
     const csv = '\ufeffProduct,Price,Note\r\nTea,4.50,"green, ""fresh"""\r\nCoffee,,"two\nlines"\r\n\r\n';
     expect(texts(csv)).toEqual([
       'Product: Tea\nPrice: 4.50\nNote: green, "fresh"\n\nProduct: Coffee\nNote: two\nlines',
     ]);
   });
 
-  it('takes semicolons and tabs, rows that are longer than the first, and a first row alone', () => {
+  it('accepts semicolons and tabs, rows longer than the first, and a first row alone', () => {
     expect(texts('a;b\n1;2,5;3')).toEqual(['a: 1\nb: 2,5\ncolumn 3: 3']);
     expect(texts('a\tb\n1\t2')).toEqual(['a: 1\nb: 2']);
     expect(texts('Open daily, closed on Mondays')).toEqual(['Open daily, closed on Mondays']);
@@ -190,11 +190,11 @@ describe('splitCsv', () => {
     ],
     ['a|b\n"1,5"|"2,5"', ['a: 1,5\nb: 2,5']],
     ['one\ntwo, three', ['one: two\ncolumn 2: three']],
-  ])('tells the separator from outside of quotes, by equal rows, or from a line that names it: %j', (csv, rows) => {
+  ])('detects the separator from unquoted text, equal rows, or a line that names it: %j', (csv, rows) => {
     expect(texts(csv)).toEqual(rows);
   });
 
-  it('rows are grouped up to the bound, and a quote that never ends does no harm', () => {
+  it('groups rows up to the limit, and accepts a quote that is never closed', () => {
     const rows = Array.from({ length: 100 }, (_, index) => `${index},${'x'.repeat(90)}`);
     const pieces = texts(`id,text\n${rows.join('\n')}`);
     expect(pieces.every((text) => text.length <= maxPieceLength)).toBe(true);

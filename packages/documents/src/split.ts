@@ -1,8 +1,8 @@
 import { type Piece, PieceBuilder } from './pieces.ts';
 
 /**
- * Splits Markdown into pieces by its headings, `# …` and underlined ones; code fences have none. The text stays as it is written, without
- * its front matter. Takes linear time for any text. Throws Unreadable beyond the limits.
+ * Splits Markdown into pieces by its headings, `# …` and underlined ones, except in code fences. It omits the front matter and leaves the
+ * rest of the text unchanged. Takes linear time for any text. Throws Unreadable beyond the limits.
  */
 export function splitMarkdown(markdown: string): Piece[] {
   const builder = new PieceBuilder();
@@ -22,7 +22,7 @@ export function splitMarkdown(markdown: string): Piece[] {
       }
       continue;
     }
-    // Backticks with others behind them in their line are code within a text, not a fence.
+    // Backticks followed by more backticks on the same line are inline code, not a fence.
     const opened = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/.exec(line)?.[1];
     const heading = atxHeading(line);
     if (opened !== undefined) {
@@ -47,10 +47,10 @@ export function splitMarkdown(markdown: string): Piece[] {
 
 /** Key of a YAML mapping. */
 const yamlKey = /^["']?[^\s:#-][^:]*:(?:\s|$)/;
-/** Beginnings of other lines of YAML: indented ones, comments, list items, closing brackets. */
+/** Other YAML lines: indented ones, comments, list items and closing brackets. */
 const otherYaml = /^(?:$|[\s#\]}]|-\s)/;
 
-/** Returns the number of lines of front matter, in YAML or TOML. Text between two rules is none, nor is one that never ends. */
+/** Returns the number of lines of YAML or TOML front matter. Text between two rules is not front matter, nor is an unclosed block. */
 function frontMatterOf(lines: readonly string[]): number {
   const mark = lines[0]!.trimEnd();
   if (mark !== '---' && mark !== '+++') return 0;
@@ -75,7 +75,7 @@ function atxHeading(line: string): { level: number; text: string } | undefined {
   const match = /^ {0,3}(#{1,6})(?=[ \t]|$)/.exec(line);
   if (!match) return undefined;
   const text = line.slice(match[0].length).trim();
-  // Marks at the end after a space are closing marks, not text.
+  // `#` marks at the end after a space close the heading and are not text.
   let end = text.length;
   while (text[end - 1] === '#') end--;
   const isClosed = end < text.length && (end === 0 || /\s/.test(text[end - 1]!));
@@ -89,7 +89,7 @@ function closesFence(line: string, fence: string): boolean {
 
 const longestUnderlined = 200;
 
-/** Returns whether a line of = or - makes the lines before it a heading: no list, quote, table or long paragraph. */
+/** Returns whether a line of = or - makes the lines before it a heading. Lists, quotes, tables and long paragraphs do not count. */
 function isUnderlined(paragraph: string[], line: string): boolean {
   const mark = line.trim();
   if (paragraph.length === 0 || paragraph.length > 3 || !/^ {0,3}[=-]/.test(line)) return false;

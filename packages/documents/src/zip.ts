@@ -3,7 +3,7 @@ import { Unreadable } from './pieces.ts';
 
 /** Entry of an archive's central directory. */
 interface Entry {
-  /** As it is in the archive: decoding 20 MiB of names that are not UTF-8 takes 150 ms. */
+  /** The raw bytes of the name, because decoding 20 MiB of names that are not UTF-8 takes 150 ms. */
   name: Buffer;
   method: number;
   compressedBytes: number;
@@ -16,7 +16,7 @@ const entrySignature = 0x02014b50;
 const localSignature = 0x04034b50;
 const [endLength, entryLength, localLength] = [22, 46, 30];
 const maxCommentBytes = 65_535;
-/** Most files of an archive that are looked at. */
+/** Maximum entries of an archive. */
 export const maxEntries = 5_000;
 const stored = 0;
 const deflated = 8;
@@ -26,7 +26,7 @@ export function isZip(bytes: Buffer): boolean {
   return bytes.length >= 4 && bytes.readUInt32LE(0) === localSignature;
 }
 
-/** Yields the files of a zip archive up to the first invalid entry, none if the directory is missing. Decompresses nothing. */
+/** Yields the entries of a zip archive up to the first invalid one; none if the directory is missing. Decompresses nothing. */
 export function* zipEntries(archive: Buffer, end = endOfDirectory(archive)): Generator<Entry, void> {
   let at = end === -1 ? archive.length : archive.readUInt32LE(end + 16);
   while (at + entryLength <= end && archive.readUInt32LE(at) === entrySignature) {
@@ -51,8 +51,8 @@ function endOfDirectory(archive: Buffer): number {
 }
 
 /**
- * Reads files of a zip archive, at most `maxBytes` in total: the sizes that the archive states are summed before anything is
- * decompressed, and no file is decompressed beyond its stated size. Throws Unreadable.
+ * Reads files of a zip archive, at most `maxBytes` in total. It sums the sizes that the archive states before it decompresses anything.
+ * It never decompresses a file beyond its stated size. Throws Unreadable.
  */
 export class BoundedZip {
   readonly #archive: Buffer;
@@ -74,7 +74,7 @@ export class BoundedZip {
     if (stated > maxBytes) throw tooLarge();
   }
 
-  /** Names of all wanted files. */
+  /** Names of all files that `isWanted` accepts. */
   get names(): string[] {
     return [...this.#entries.keys()];
   }
@@ -90,7 +90,7 @@ export class BoundedZip {
     if (at + localLength > this.#archive.length || this.#archive.readUInt32LE(at) !== localSignature) throw damaged();
     const begin = at + localLength + this.#archive.readUInt16LE(at + 26) + this.#archive.readUInt16LE(at + 28);
     const bytes = this.#archive.subarray(begin, begin + entry.compressedBytes);
-    // A file that is read again counts again.
+    // Reading a file a second time counts a second time.
     this.#inflated += entry.bytes;
     if (this.#inflated > this.#maxBytes) throw tooLarge();
     if (entry.method === stored) return bytes;

@@ -4,7 +4,7 @@ import { implementer, type Worker } from '@customer-platform/service-kit';
 /** Resources that this service's operations, consumers and jobs share. */
 export interface AgentsResources {
   secretKeys: SecretKeys;
-  /** Restricts URLs that customers give to public or allowed addresses. */
+  /** Restricts the URLs of customers to public or allowed addresses. */
   guard: TargetGuard;
   planner: Worker;
   stepRunner: Worker;

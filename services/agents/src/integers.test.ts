@@ -11,7 +11,7 @@ const { id: agent } = await crew.liveAgent();
 const { id: contact } = await client.cdp.contacts.create({ body: { name: 'Casey', phone: '+493010000001' } });
 const { id: plan } = await client.agents.plans.request({ params: { agent_id: agent }, body: { contact } });
 
-/** Maximum of an integer column, one more; maximum safe integer, one more; and a number beyond bigint. */
+/** The maximum of an integer column, one more, the maximum safe integer, one more, and a number beyond bigint. */
 const large = ['2147483647', '2147483648', '9007199254740991', '9007199254740992', '99999999999999999999'];
 const statusOf = async (method: string, path: string, body?: unknown) =>
   (await crew.account.request(method, `/v1/agents${path}`, body === undefined ? {} : { body })).status;
@@ -19,7 +19,7 @@ const statusOf = async (method: string, path: string, body?: unknown) =>
 type BodyWith = (number: number) => object;
 const article = (more: object) => ({ kind: 'article', title: 'A', body: 'B', ...more });
 
-/** Requests with the number in place of `#`, and what they may return. */
+/** Requests with the number in place of `#`, and their allowed statuses. */
 const requests: [statuses: number[], method: string, path: string, body?: BodyWith][] = [
   [[404], 'GET', '/#'],
   [[404], 'PATCH', '/#', () => ({ name: 'B' })],
@@ -32,7 +32,7 @@ const requests: [statuses: number[], method: string, path: string, body?: BodyWi
   [[404], 'POST', '/#/workflow/publish'],
   [[404], 'GET', '/#/workflow/versions'],
   [[404], 'GET', `/${agent}/workflow/versions/#`],
-  // A missing version is 409; a number that is no valid id, 404.
+  // A missing version returns 409; a number that is not a valid id returns 404.
   [[404, 409], 'POST', `/${agent}/workflow/versions/#/rollback`],
   [[404], 'GET', '/plans/#'],
   [[404], 'POST', '/plans/#/cancel'],

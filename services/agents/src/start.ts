@@ -51,13 +51,13 @@ import { publishWorkflow } from './workflow/publish-workflow.ts';
 import { putWorkflowDraft } from './workflow/put-workflow-draft.ts';
 import { rollBackWorkflow } from './workflow/roll-back-workflow.ts';
 
-/** AI agents: knowledge of an account, and plans for its customers' messages. */
+/** AI agents: an account's knowledge, and plans in response to its customers' messages. */
 export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, AgentsResources> = {
   name: 'agents',
   config: agentsConfig,
   migrations: new URL('../migrations/', import.meta.url),
   operations: {
-    // The first matching path wins: fixed ones come before those with an id.
+    // The first matching path wins, so fixed paths come before paths with an id.
     listSources,
     createSource,
     getSource,
@@ -108,7 +108,7 @@ export const agents: ServiceDefinition<typeof contract, typeof agentsConfig, Age
   resources: makeResources,
 };
 
-/** Starts the planner, the step runner and the source reader; `stop` waits for work in progress. */
+/** Starts the planner, the step runner and the source reader. `stop` waits for work in progress. */
 async function makeResources(foundation: Foundation<AgentsConfig>) {
   const { config } = foundation;
   const secretKeys = config.AGENTS_SECRET_KEY;

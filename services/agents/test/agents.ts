@@ -9,13 +9,13 @@ export interface Crew {
   account: TestAccount;
   /** Sales, the default pipeline. */
   pipeline: Pipeline;
-  /** Requests a new agent. Returns the response, whatever its status. */
+  /** Requests a new agent. Returns the response, even if it is an error. */
   post(body: unknown): Promise<RawResponse>;
   /** Creates an agent named Ada who sells. */
   agent(more?: Record<string, unknown>): Promise<Agent>;
   get(id: number): Promise<Agent>;
   patch(id: number, body: unknown): Promise<RawResponse>;
-  /** POSTs to an agent's path. Returns the response, whatever its status. */
+  /** POSTs to an agent's path. Returns the response, even if it is an error. */
   act(id: number, action: string, body?: unknown): Promise<RawResponse>;
   remove(id: number): Promise<RawResponse>;
   putDraft(id: number, blocks: unknown): Promise<RawResponse>;
@@ -64,7 +64,7 @@ export const conflict = (message: RegExp) => ({
 });
 export const missing = { status: 404, body: { error: { code: 'not_found' } } };
 
-/** Inserts agents, as many as ids are wanted, made at an instant. Returns their ids, ascending. */
+/** Inserts agents that were created at an instant. Returns their ids, ascending. */
 export async function addAgents(
   database: Database,
   accountId: string,

@@ -6,15 +6,15 @@ import { type Passage, replacePassages } from '../src/knowledge/passages.sql.ts'
 /** An account, and helpers for its knowledge. */
 export interface Library {
   account: TestAccount;
-  /** Sends a request to a path under /v1/agents/knowledge. Returns the response, whatever its status. */
+  /** Sends a request to a path under /v1/agents/knowledge. Returns the response, even if it is an error. */
   request(method: string, path: string, body?: unknown): Promise<RawResponse>;
   /** Creates a source. Throws PlatformError if it is refused. */
   add(body: Record<string, unknown>): Promise<KnowledgeSource>;
   article(title: string, more?: Record<string, unknown>): Promise<KnowledgeSource>;
-  /** Uploads a file. Returns the response, whatever its status. */
+  /** Uploads a file. Returns the response, even if it is an error. */
   upload(name: string, bytes: string | Buffer, more?: Record<string, string>): Promise<RawResponse>;
   get(id: string): Promise<KnowledgeSource>;
-  /** Makes a source ready with these texts as its passages, without reading it; `language` is the account's. */
+  /** Makes a source ready with these texts as its passages, without reading it. `language` is the account's language. */
   read(id: string, texts: (string | Partial<Passage>)[], language?: string): Promise<void>;
   /** Returns search results, best first. */
   search(query: string, more?: Record<string, unknown>): Promise<{ text: string; score: number; title: string }[]>;

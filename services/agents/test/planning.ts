@@ -20,21 +20,21 @@ export interface AiRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into what was sent, whatever it is
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect any part of the body
   body: any;
-  /** The body's exact text. */
+  /** The body as it was sent. */
   text: string;
   document: PlanningDocument | undefined;
 }
 
 export type AiReply = (request: AiRequest, response: ServerResponse) => void;
 
-/** A fake OpenAI-compatible provider on loopback, scripted by tests. It also accepts outbound messages at /messages. */
+/** A fake OpenAI-compatible provider on loopback, scripted by tests. It also accepts messages at POST /messages. */
 export interface FakeAi {
   url: string;
   /** Completion requests received, oldest first. */
   requests: AiRequest[];
-  /** Replies to the next requests, one each; after them `otherwise` applies. */
+  /** Replies to the next requests, one each. After them, `otherwise` applies. */
   replies: AiReply[];
   otherwise: AiReply;
   stop(): Promise<void>;
@@ -64,14 +64,14 @@ export const replies =
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   };
 
-/** Returns a reply with a completion of this content: text, or a value as JSON. */
+/** Returns a reply with a completion of this content. A value that is not a string is sent as JSON. */
 export const says = (content: unknown, usage: unknown = billed, finish_reason = 'stop'): AiReply => {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   const choices = [{ index: 0, message: { role: 'assistant', content: text }, finish_reason }];
   return replies(200, { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage });
 };
 
-/** Returns a plan as an AI completes it: by default one message. */
+/** Returns a plan as an AI returns it, by default with one message. */
 export const planOf = (...steps: object[]) => ({
   goal: 'Answer the question',
   rationale: 'They asked.',
@@ -97,12 +97,12 @@ export interface Desk {
   contact: Contact;
   pipeline: Pipeline;
   deal: Deal;
-  /** Sends a WhatsApp message from the contact; `more` are fields of the hook's body. */
+  /** Sends a WhatsApp message from the contact. `more` has further fields of the webhook's body. */
   write(text: string, from?: string, more?: object): Promise<RawResponse>;
   /** Requests a plan for the contact. */
   ask(goal?: string): Promise<Plan>;
   plans(): Promise<Plan[]>;
-  /** Waits until the newest plan matches; by default until it is made, or has failed. Returns it. */
+  /** Waits until the newest plan matches, by default until it is made or has failed. Returns it. */
   made(matches?: (plan: Plan) => boolean): Promise<Plan>;
 }
 
@@ -176,7 +176,7 @@ export async function makeLiveAgent(client: TestAccount['client'], agent: object
   return id;
 }
 
-/** Returns the document of a customer with a deal who wrote by WhatsApp; `more` overrides its fields. */
+/** Returns the document of a customer with a deal who wrote by WhatsApp. `more` overrides its fields. */
 export function documentOf(more: Partial<PlanningDocument> = {}): PlanningDocument {
   return {
     now: '2026-11-20T09:00:00+01:00',

@@ -20,7 +20,7 @@ const something: Record<AgentAction, Pick<NewStep, 'params' | 'detail' | 'editab
   move_stage: { params: { stage: 1 }, detail: 'New', editable: ['stage'] },
 };
 
-/** Options of a new plan; by default one message that awaits approval as a whole. */
+/** Options of a new plan. By default it has one message and awaits approval as a whole. */
 export interface PlanOptions {
   mode?: 'plan' | 'step' | 'none';
   status?: PlanStatus;
@@ -43,17 +43,17 @@ export interface Agency {
   pipeline: Pipeline;
   /** Stage ids in order: New, Qualified, Proposal. */
   stages: number[];
-  /** Inserts a plan as the planner would. */
+  /** Inserts a plan as the planner does. */
   plan(options?: PlanOptions): Promise<Plan>;
   get(id: number): Promise<Plan>;
-  /** Decides a plan, or one of its steps. Returns the response, whatever its status. */
+  /** Decides a plan, or one of its steps. Returns the response, even if it is an error. */
   decide(plan: number, decision: string, body?: object): Promise<RawResponse>;
   decideStep(plan: number, step: number, decision: string, body?: object): Promise<RawResponse>;
-  /** Updates a step. Returns the response, whatever its status. */
+  /** Updates a step. Returns the response, even if it is an error. */
   change(plan: Plan, order: number, body: object): Promise<RawResponse>;
   /** Waits until a plan has a status. Returns it. */
   until(id: number, status: PlanStatus): Promise<Plan>;
-  /** Returns the kinds of its plan events, oldest first, once one of the kind `last` has arrived. */
+  /** Waits for an event of the kind `last`. Returns the kinds of the account's plan events, oldest first. */
   eventsUntil(last: string): Promise<string[]>;
 }
 
@@ -150,7 +150,7 @@ async function insertPlan(
   });
 }
 
-/** Response expected for a conflict with the resource's state. */
+/** The response expected for a conflict with the resource's state. */
 export const crossing = { status: 409, body: { error: { code: 'invalid_state' } } };
 
 /** Returns the statuses of a plan's steps, in order. */

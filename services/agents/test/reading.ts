@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { type Received, startReceiver } from '@customer-platform/testkit';
 
-/** Request handler of a path; paths without one respond with 404. */
+/** Request handler of a path. Paths without a handler respond with 404. */
 export type SiteHandler = (request: Received, response: ServerResponse) => void;
 
 /** A website on loopback, which records its requests. */
 export interface Site {
   url: string;
-  /** Requested paths in order, without robots.txt. */
+  /** Requested paths in order, except robots.txt. */
   requests: string[];
   paths: Map<string, SiteHandler>;
   stop(): Promise<void>;
@@ -35,7 +35,7 @@ export function htmlPage(title: string, text: string, etag?: string): SiteHandle
   };
 }
 
-/** Returns the handler of a page that never ends: `begin`, then a character every 20 ms. */
+/** Returns the handler of a page that never ends. It sends `begin`, then a character every 20 ms. */
 export function drip(type: string, begin: string | Buffer = ''): SiteHandler {
   return (_, response) => {
     response.writeHead(200, { 'content-type': type }).write(begin || '.');

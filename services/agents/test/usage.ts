@@ -24,7 +24,7 @@ export function reserve(
   return inTransaction(database, (tx) => reserveCall(tx, { ...usual, ...call }, now));
 }
 
-/** Reserves and settles a call; by default it got a completion. */
+/** Reserves and settles a call, by default as answered. */
 export async function use(
   database: Database,
   call: Pick<NewCall, 'accountId' | 'day' | 'agentId'> & Partial<NewCall>,

@@ -46,7 +46,7 @@ export const catalogue: ServiceDefinition<typeof contract, typeof baseConfig, Ca
   resources: makeResources,
 };
 
-/** Starts the handover of messages; `stop` waits for those in progress. */
+/** Starts the handover of messages. `stop` waits for handovers in progress. */
 async function makeResources(foundation: Foundation<BaseConfig>) {
   const handover = new WorkQueue(foundation, messageHandover(foundation));
   return { handover, stop: () => handover.stop() };

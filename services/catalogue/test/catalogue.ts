@@ -7,7 +7,7 @@ import { busOf, type Platform, type TestAccount } from '@customer-platform/testk
 import { expect } from '@jest/globals';
 import type { z } from 'zod';
 
-/** Default item of a test's order: a SKU that the catalogue does not have. */
+/** Default item of an order in tests. The catalog does not have its SKU. */
 export const something = { sku: 'SOMETHING', name: 'Something', unit_price_minor: 500, quantity: 2 };
 
 /** An account with a contact who has a phone. Its client validates every response against the contract. */
@@ -17,7 +17,7 @@ export interface Shop {
   contact: Contact;
   /** Creates an order for the contact, of `something` by default. */
   order(body?: Partial<z.input<typeof OrderInput>>): Promise<Order>;
-  /** Does the same, but returns the response, whatever its status. */
+  /** Does the same, but returns the response, even if it is an error. */
   tryOrder(body: Record<string, unknown>): ReturnType<TestAccount['request']>;
   product(body: { sku: string } & Partial<Product>): Promise<Product>;
 }
@@ -38,13 +38,13 @@ export async function openShop(platform: Platform, settings: Record<string, unkn
   };
 }
 
-/** Returns the response expected for an invalid field, whose message has this part. */
+/** Returns the response expected for an invalid field. Its message must contain `message`. */
 export const refusal = (field: string, message = '') => ({
   status: 400,
   body: { error: { code: 'invalid_request', field, message: expect.stringContaining(message) } },
 });
 
-/** A message as messaging got it, with its account. */
+/** A message as messaging received it, with its account. */
 export type HandedMessage = z.output<typeof takeMessage.input> & { account: string };
 
 /** A fake messaging service, which accepts messages until closed. */
@@ -55,7 +55,7 @@ export interface Messaging {
   close(): Promise<void>;
 }
 
-/** Starts the fake. It accepts a message for which `hasReply` returns false, but never replies. */
+/** Starts the fake messaging service. It never replies to a message for which `hasReply` returns false. */
 export async function startMessaging(
   platform: Platform,
   hasReply: (message: HandedMessage) => boolean = () => true,
@@ -75,7 +75,7 @@ export async function startMessaging(
   };
 }
 
-/** Publishes contact.merged as customer data would. Returns the surviving contact, which is new. */
+/** Publishes contact.merged as customer data does. Returns the surviving contact, which is new. */
 export async function mergeContact(bus: Bus, shop: Shop, sequence = 1_000_000): Promise<{ id: string; name: string }> {
   const survivor = { ...shop.contact, id: randomUUID(), name: 'Survivor', phone: null };
   const { id, name } = shop.contact;

@@ -1,4 +1,4 @@
 import { implementer } from '@customer-platform/service-kit';
 
-/** Binds the operations of this service, whose handlers share nothing but the database. */
+/** The `implement` of this service. Its handlers share only the database. */
 export const implement = implementer();

@@ -22,7 +22,7 @@ import { handleFindStages } from './pipelines/handle-find-stages.ts';
 import { listPipelines } from './pipelines/list-pipelines.ts';
 import { updatePipeline } from './pipelines/update-pipeline.ts';
 
-/** Pipelines: an account's deals and the stages they move through. */
+/** Pipelines: an account's deals and the stages through which they move. */
 export const crm: ServiceDefinition<typeof contract> = {
   name: 'crm',
   config: baseConfig,

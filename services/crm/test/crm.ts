@@ -11,9 +11,9 @@ export interface Sales {
   deal(more?: Record<string, unknown>): Promise<Deal>;
   /** Returns the deal's current state. */
   get(id: string): Promise<Deal>;
-  /** Requests a change of a deal's stage or status. Returns the response, whatever its status. */
+  /** Requests a change of a deal's stage or status. Returns the response, even if it is an error. */
   change(id: string, action: string, body?: unknown): Promise<RawResponse>;
-  /** Updates a deal's fields. Returns the response, whatever its status. */
+  /** Updates a deal's fields. Returns the response, even if it is an error. */
   patch(id: string, body: unknown): Promise<RawResponse>;
 }
 
@@ -35,7 +35,7 @@ export async function openSales(platform: Platform, settings: Record<string, unk
 /** Returns the response expected for an invalid field. */
 export const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
 
-/** Returns the number of an account's events of a kind, once an event of the kind `last`, emitted after them, has arrived. */
+/** Waits for an event of the kind `last`, emitted after the others. Then returns the number of the account's events of `kind`. */
 export async function eventsUntil(platform: Platform, accountId: string, kind: string, last: string): Promise<number> {
   await platform.event(accountId, last);
   return platform.events(accountId).filter(({ type }) => type === kind).length;

@@ -1,13 +1,13 @@
 import type { AgentInput, AgentStatus } from '@customer-platform/contracts/agents';
 import { countSerially, type Fragment, readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
-/** A pipeline, with its name at the time it was given to an agent. */
+/** A pipeline, with its name at the time it was assigned to the agent. */
 export interface AgentPipeline {
   id: number;
   name: string;
 }
 
-/** Writable fields of an agent. `model` is its own; empty if it uses the settings' model. */
+/** Writable fields of an agent. `model` is the agent's own model; empty if it uses the model of the settings. */
 export interface AgentValues extends Omit<AgentInput, 'pipelines'> {
   pipelines: AgentPipeline[];
 }
@@ -15,11 +15,11 @@ export interface AgentValues extends Omit<AgentInput, 'pipelines'> {
 export interface AgentRow extends AgentValues {
   id: number;
   status: AgentStatus;
-  /** Its own model, else the settings'; empty if there is none. */
+  /** The agent's own model, else the model of the settings; empty if neither is set. */
   used_model: string;
   has_draft: boolean;
   live_version: number | null;
-  /** Number of its latest workflow version; 0 if nothing was published. */
+  /** Number of the latest workflow version; 0 if none was published. */
   last_version: number;
   was_live: boolean;
   created_at: Date;
@@ -39,14 +39,14 @@ export async function selectAgent(tx: Sql, accountId: string, id: number): Promi
   return row;
 }
 
-/** Locks the agent and its workflow against other changes, then reads it. Rows that reference it can still be written. */
+/** Locks the agent and its workflow against other changes, then reads the agent. Rows that reference it can still be written. */
 export async function lockAgent(tx: Sql, accountId: string, id: number): Promise<AgentRow | undefined> {
   const lock = tx`
     select 1 from agents where account_id = ${accountId} and id = ${id} for no key update`;
   return await readUnderLock(lock, () => selectAgent(tx, accountId, id));
 }
 
-/** Returns agents newest first, without archived ones, after the one with id `beforeId`, with their sizes: no more than a page has room for. */
+/** Returns the agents with an id below `beforeId`, newest first, without archived ones. Includes their sizes; returns at most a page's bytes. */
 export async function listAgentRows(
   tx: Sql,
   accountId: string,
@@ -63,7 +63,7 @@ export async function listAgentRows(
   return await tx<(AgentRow & { bytes: number })[]>`${withinPageBytes(tx, sized, tx`id desc`)}`;
 }
 
-/** Returns the agents that are not archived or have one of these ids, by id. */
+/** Returns the agents that are not archived or have one of these ids, ordered by id. */
 export async function selectAgentsFor(tx: Sql, accountId: string, ids: readonly number[]): Promise<AgentRow[]> {
   return await tx<AgentRow[]>`
     select ${columns(tx)} from agents a
@@ -77,7 +77,7 @@ const insertPipelines = (tx: Sql, agent: Fragment, pipelines: readonly AgentPipe
     ${pipelines.map(({ id }) => id)}::bigint[], ${pipelines.map(({ name }) => name)}::text[]
   ) with ordinality as given (id, name, position)`;
 
-/** Counts the agents that are not archived, one creation of the account after the other. */
+/** Counts the agents that are not archived. Other creations of the account wait until the transaction ends. */
 export async function countAgents(tx: Sql, accountId: string): Promise<number> {
   return await countSerially(
     tx,
@@ -86,7 +86,7 @@ export async function countAgents(tx: Sql, accountId: string): Promise<number> {
   );
 }
 
-/** Counts the archived agents that were made since an instant. */
+/** Counts the archived agents that were created since an instant. */
 export async function countArchivedSince(tx: Sql, accountId: string, since: Date): Promise<number> {
   const [row] = await tx<{ count: number }[]>`
     select count(*)::int as count from agents
@@ -105,7 +105,7 @@ export async function insertAgent(tx: Sql, accountId: string, values: AgentValue
   return added!.id;
 }
 
-/** Replaces all writable fields of an agent, which must be locked. */
+/** Replaces all writable fields of an agent. The caller must have locked the agent. */
 export async function updateAgentRow(tx: Sql, accountId: string, id: number, values: AgentValues): Promise<void> {
   const { name, role, model, daily_limit, approval_mode, approval_timeout_seconds, actions, collections } = values;
   const emptied = tx`delete from agent_pipelines where account_id = ${accountId} and agent_id = ${id}`.execute();
@@ -120,7 +120,7 @@ export async function updateAgentRow(tx: Sql, accountId: string, id: number, val
   await Promise.all([emptied, replaced]);
 }
 
-/** Makes an agent, which must be locked, live or paused. */
+/** Makes an agent live or paused. The caller must have locked the agent. */
 export async function updateAgentStatus(
   tx: Sql,
   accountId: string,
@@ -132,7 +132,7 @@ export async function updateAgentStatus(
     where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Archives an agent for good, and removes it from its pipelines. */
+/** Archives an agent permanently and removes it from its pipelines. */
 export async function archiveAgentRow(tx: Sql, accountId: string, id: number): Promise<void> {
   await tx`
     with left_behind as (delete from agent_pipelines where account_id = ${accountId} and agent_id = ${id})
@@ -144,7 +144,7 @@ export async function deleteAgentRow(tx: Sql, accountId: string, id: number): Pr
   await tx`delete from agents where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Returns those of these ids that are collections of the account. */
+/** Returns the ids that are collections of the account. */
 export async function selectCollectionIds(tx: Sql, accountId: string, ids: readonly number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set();
   const rows = await tx<{ id: number }[]>`

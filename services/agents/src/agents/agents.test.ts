@@ -12,7 +12,7 @@ const planStatus = async (id: number) => {
 };
 
 describe('an agent', () => {
-  it('is made as a draft with what is left out, and read as it was made', async () => {
+  it('is created as a draft with default values, and read back the same', async () => {
     const crew = await openCrew(platform);
     const made = await crew.post({ name: 'Ada', role: 'Sells' });
     expect([made.status, made.body]).toEqual([
@@ -36,7 +36,7 @@ describe('an agent', () => {
     expect(await crew.get(made.body.id)).toEqual(made.body);
   });
 
-  it('is one of at most 200 of its account that are not deleted', async () => {
+  it('is refused beyond 200 agents per account that are not deleted', async () => {
     const crew = await openCrew(platform);
     await addAgents(database, crew.account.id, 1, { status: 'archived' });
     await addAgents(database, crew.account.id, 199, { status: 'paused' });
@@ -51,7 +51,7 @@ describe('an agent', () => {
     expect((await crew.post({ name: 'Bo', role: 'Sells' })).status).toBe(201);
   });
 
-  it('is refused where its account has deleted 1,000 in 31 days, which the usage report would have', async () => {
+  it('is refused if 1,000 agents created in 31 days were deleted, since the usage report lists them', async () => {
     const crew = await openCrew(platform);
     const archive = (count: number, daysAgo: number) => {
       const at = new Date(platform.clock.now().getTime() - daysAgo * 86_400_000);
@@ -65,7 +65,7 @@ describe('an agent', () => {
     expect([refused.status, refused.body.error.code]).toEqual([409, 'invalid_state']);
   });
 
-  it('has what it is given, each entry of a list once and in its order', async () => {
+  it('stores the given values, with list entries in order and without duplicates', async () => {
     const crew = await openCrew(platform);
     const other = await crew.account.client.crm.pipelines.create({
       body: { name: 'Service', stages: [{ name: 'Open' }] },
@@ -89,7 +89,7 @@ describe('an agent', () => {
     });
   });
 
-  it('shows the model of the settings where it has none of its own', async () => {
+  it('shows the model of the settings if it has no model of its own', async () => {
     const crew = await openCrew(platform);
     const [plain, own] = [await crew.agent(), await crew.agent({ model: 'own' })];
     await crew.account.client.agents.settings.update({ body: { model: 'general' } });
@@ -112,20 +112,20 @@ describe('an agent', () => {
     ['actions', ['call']],
     ['pipelines', [0]],
     ['collections', 'all'],
-  ])('is refused where %s is not right (%#)', async (field, value) => {
+  ])('is refused if %s is invalid (%#)', async (field, value) => {
     const crew = await openCrew(platform);
     expect(await crew.post({ name: 'Ada', role: 'Sells', [field]: value })).toMatchObject(invalid(field));
     expect((await crew.account.client.agents.list({})).data).toEqual([]);
   });
 
-  it('takes the longest name and role, and the outermost time-outs', async () => {
+  it('accepts the longest name and role, and the shortest and longest timeouts', async () => {
     const crew = await openCrew(platform);
     const longest = { name: '😀'.repeat(120), role: 'x'.repeat(500), approval_timeout_seconds: 2_592_000 };
     expect(await crew.agent(longest)).toMatchObject(longest);
     expect(await crew.agent({ approval_timeout_seconds: 5, daily_limit: 1 })).toMatchObject({ daily_limit: 1 });
   });
 
-  it('works pipelines and answers from collections of its own account only; what is none is named', async () => {
+  it('accepts only pipelines and collections of its own account, and names unknown ones', async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
     const foreign = await addCollection(stranger.account.id, 'Foreign');
     const agent = await crew.agent();
@@ -142,7 +142,7 @@ describe('an agent', () => {
     expect(await crew.get(agent.id)).toEqual(agent);
   });
 
-  it('takes no pipelines where the account has no Pipelines; what it has can stay or go', async () => {
+  it('accepts no pipelines if the account lacks Pipelines, but keeps or drops existing ones', async () => {
     const crew = await openCrew(platform);
     const agent = await crew.agent({ pipelines: [crew.pipeline.id] });
     await platform.admin('PATCH', `/admin/accounts/${crew.account.id}`, { modules: { crm: { on: false } } });
@@ -163,7 +163,7 @@ describe('an agent', () => {
 });
 
 describe('the list of agents', () => {
-  it('ends a page sooner where agents have very many pipelines, and the pages have them all', async () => {
+  it('ends a page early if agents have very many pipelines, and all pages together are complete', async () => {
     const { account } = await openCrew(platform);
     const ids = await addAgents(database, account.id, 70);
     await database`
@@ -174,7 +174,7 @@ describe('the list of agents', () => {
     expect(data.map(({ id }) => id)).toEqual(ids.toReversed());
   });
 
-  it('has the newest first, page by page, without those that were archived, and is its account’s own', async () => {
+  it('is newest first, page by page, without archived agents or agents of other accounts', async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
     const { client } = crew.account;
     const made = [await crew.agent(), await crew.liveAgent(), await crew.agent()];
@@ -190,8 +190,8 @@ describe('the list of agents', () => {
   });
 });
 
-describe('a change of an agent', () => {
-  it('replaces what it names, and lists whole', async () => {
+describe('updating an agent', () => {
+  it('replaces the given fields, and lists as a whole', async () => {
     const crew = await openCrew(platform);
     const agent = await crew.agent({ pipelines: [crew.pipeline.id], daily_limit: 7 });
     expect((await crew.patch(agent.id, {})).body).toEqual(agent);
@@ -207,7 +207,7 @@ describe('a change of an agent', () => {
     expect(await crew.get(agent.id)).toMatchObject({ role: 'Helps', pipelines: [crew.pipeline.id] });
   });
 
-  it('may name a pipeline that it has and that is gone', async () => {
+  it('may name a pipeline that the agent already has although it no longer exists', async () => {
     const crew = await openCrew(platform);
     const { client } = crew.account;
     const gone = await client.crm.pipelines.create({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
@@ -218,7 +218,7 @@ describe('a change of an agent', () => {
     expect(await crew.post({ name: 'Bo', role: 'x', pipelines })).toMatchObject(invalid('pipelines'));
   });
 
-  it('loses nothing of another one at the same time', async () => {
+  it('loses nothing of a concurrent update', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     await Promise.all([
@@ -233,7 +233,7 @@ describe('a change of an agent', () => {
 });
 
 describe('going live and pausing', () => {
-  it('needs a published workflow', async () => {
+  it('requires a published workflow', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     expect(await crew.act(id, 'go-live')).toMatchObject(conflict(/publish/));
@@ -242,7 +242,7 @@ describe('going live and pausing', () => {
     expect(await crew.act(id, 'go-live')).toMatchObject(conflict(/publish/));
   });
 
-  it('goes there and back, and is the same when asked for again', async () => {
+  it('switches between live and paused, and repeating a request changes nothing', async () => {
     const crew = await openCrew(platform);
     const live = await crew.liveAgent();
     expect(live).toMatchObject({ status: 'live', live_version: 1 });
@@ -255,7 +255,7 @@ describe('going live and pausing', () => {
 });
 
 describe('deleting an agent', () => {
-  it('is refused while it has more than 10,000 open plans, and then is as it was', async () => {
+  it('is refused while the agent has more than 10,000 open plans, and then changes nothing', async () => {
     const crew = await openCrew(platform);
     const agent = await crew.liveAgent();
     const open = await addPlan(database, crew.account.id, agent.id);
@@ -269,7 +269,7 @@ describe('deleting an agent', () => {
     expect(await crew.remove(agent.id)).toMatchObject({ status: 200, body: { outcome: 'archived' } });
   });
 
-  it('removes a draft that was never live, with its workflow', async () => {
+  it('deletes a draft that was never live, with its workflow', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent({ pipelines: [crew.pipeline.id] });
     await crew.putDraft(id, [{ id: 'a', kind: 'ai' }]);
@@ -280,7 +280,7 @@ describe('deleting an agent', () => {
   });
 
   it.each(['live', 'paused'])(
-    'archives one that was live and is %s: it leaves its pipelines and its open plans stop',
+    'archives one that was live and is %s: it leaves its pipelines and its open plans are canceled',
     async (status) => {
       const crew = await openCrew(platform);
       const agent = await crew.liveAgent({ pipelines: [crew.pipeline.id] });
@@ -302,7 +302,7 @@ describe('deleting an agent', () => {
     },
   );
 
-  it('is done once, however many ask', async () => {
+  it('happens once, however many requests arrive', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.liveAgent();
     const responses = await Promise.all(Array.from({ length: 20 }, () => crew.remove(id)));
@@ -310,7 +310,7 @@ describe('deleting an agent', () => {
   });
 });
 
-it('while Pipelines is unavailable an agent with a pipeline that is new to it has to wait, another one has not', async () => {
+it('while Pipelines is unavailable, only an agent with a new pipeline is refused', async () => {
   const alone = await startPlatform({ services: ['cdp', 'agents'] });
   try {
     const account = await alone.account();

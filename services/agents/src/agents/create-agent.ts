@@ -5,7 +5,7 @@ import { toAgent } from './agent.ts';
 import { countAgents, countArchivedSince, insertAgent, selectAgent } from './agents.sql.ts';
 import { namedCollections, namedPipelines } from './named-resources.ts';
 
-/** The usage report has every agent of the account, and those that were deleted in its time. */
+/** Both limits bound the usage report. It lists all agents of the account, and archived agents with activity in its period. */
 const maxAgents = 200;
 const maxArchived = { agents: 1_000, days: 31 };
 
@@ -24,7 +24,7 @@ export const createAgent = implement(contract.createAgent, {
     if ((await countArchivedSince(tx, account.id, since)) >= maxArchived.agents)
       return fail(
         'invalid_state',
-        '1,000 agents of the last 31 days were deleted; change one that is there, or try again later',
+        '1,000 agents created in the last 31 days were deleted; update an existing agent or try again later',
       );
     const id = await insertAgent(tx, account.id, values, now);
     return toAgent((await selectAgent(tx, account.id, id))!, account.timezone);

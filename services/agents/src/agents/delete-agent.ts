@@ -3,7 +3,7 @@ import { implement } from '../implement.ts';
 import { hasMoreOpenPlans, stopPlansOfAgent } from '../plans/stop-plans.ts';
 import { archiveAgentRow, deleteAgentRow, lockAgent } from './agents.sql.ts';
 
-/** Most open plans that are cancelled in one transaction, each with its ten steps at most. */
+/** Maximum open plans canceled in one transaction. Each has at most ten steps. */
 const maxOpenPlans = 10_000;
 
 export const deleteAgent = implement(contract.deleteAgent, {
@@ -19,7 +19,7 @@ export const deleteAgent = implement(contract.deleteAgent, {
     if (await hasMoreOpenPlans(tx, account.id, found.id, maxOpenPlans)) {
       return fail(
         'invalid_state',
-        'The agent has more than 10,000 open plans; pause it, and delete it when fewer are open',
+        'The agent has more than 10,000 open plans; pause it and delete it once fewer are open',
       );
     }
     await archiveAgentRow(tx, account.id, found.id);

@@ -4,7 +4,7 @@ import { implement } from '../implement.ts';
 import { toAgent } from './agent.ts';
 import { listAgentRows, selectAgent } from './agents.sql.ts';
 
-/** Lists agents. A cursor may name an agent that was archived since the previous page. */
+/** Lists agents. A cursor stays valid if its agent was archived after the previous page. */
 export const listAgents = implement(contract.listAgents, {
   async handle({ account, tx, query }) {
     return await readPage(query, {

@@ -7,8 +7,8 @@ import { type AgentPipeline, selectCollectionIds } from './agents.sql.ts';
 type NamingCall = Pick<Call<Operation>, 'account' | 'prefetch'>;
 
 /**
- * Returns the pipelines given for an agent, without duplicates, in order. Those that it has (`known`) are not checked again; the
- * others are requested from Pipelines. Throws invalid_request, field pipelines, which names an id that is none of the account's.
+ * Returns the pipelines with the given ids, in order and without duplicates. Only ids that are not in `known`, the agent's pipelines, are
+ * requested from Pipelines. Throws invalid_request, field pipelines, naming an id that is not a pipeline of the account.
  */
 export function namedPipelines(
   { account, prefetch }: NamingCall,
@@ -28,8 +28,8 @@ export function namedPipelines(
 }
 
 /**
- * Returns the collections given for an agent, without duplicates, in order. Those that it has (`known`) are not checked again.
- * Throws invalid_request, field collections, which names the ids that are none of the account's.
+ * Returns the given collection ids, in order and without duplicates. Ids in `known`, the agent's collections, are not checked again.
+ * Throws invalid_request, field collections, naming the ids that are not collections of the account.
  */
 export async function namedCollections(
   tx: Sql,

@@ -1,39 +1,39 @@
-/** A term of a query that passages of the account have. */
+/** A query term that occurs in passages of the account. */
 export interface SearchTerm {
-  /** Its keys in the index, as a tsquery. */
+  /** The term's index keys, as a tsquery. */
   key: string;
-  /** Number of passages that have it. */
+  /** Number of passages that contain the term. */
   documentFrequency: number;
 }
 
 /** Maximum number of passages ranked per search. */
 export const maxCandidates = 500;
-/** Maximum number of them ranked for rare terms alone; the others have several terms. */
+/** Maximum number of passages ranked for rare terms alone. The rest of `maxCandidates` contain several terms. */
 const maxRare = 250;
 /** Maximum number of index entries combined to find passages with several terms. */
 const maxEntries = 10_000;
-/** The same for two terms, which cost less. */
+/** The same limit for two terms, which cost less. */
 const maxEntriesOfTwo = 40_000;
 /** Fraction of all passages above which a term is frequent. */
 const frequentFraction = 0.1;
 /** Maximum number of terms combined. */
 const maxCombined = 7;
 
-/** Queries of keys, run in order until they have found enough passages. */
+/** Queries for index keys, run in order until they find enough passages. */
 export interface CandidateQueries {
   queries: string[];
-  /** Run only if the others found few passages: long posting lists with low weights. */
+  /** Queries that run only if the others find few passages, since they have long posting lists and low weights. */
   frequent: string[];
 }
 
-/** Inverse document frequency (BM25's): the weight of a term that `documentFrequency` of `corpusSize` passages have. Above 0. */
+/** Inverse document frequency of BM25: the weight of a term that `documentFrequency` of `corpusSize` passages contain. Always above 0. */
 export function weightOf(documentFrequency: number, corpusSize: number): number {
   return Math.log(1 + (Math.max(corpusSize, documentFrequency) - documentFrequency + 0.5) / (documentFrequency + 0.5));
 }
 
 /**
- * Returns queries for the passages to rank: those with a rare term; those with several of the other terms; then the rest, term by
- * term, rarest first. `terms` are ordered by frequency, rarest first; `corpusSize` is the number of the account's passages.
+ * Returns queries for the passages to rank. They find passages with a rare term, then with several of the other terms, then with each
+ * remaining term, rarest first. `terms` are ordered rarest first; `corpusSize` is the number of the account's passages.
  */
 export function candidateQueries(terms: readonly SearchTerm[], corpusSize: number): CandidateQueries {
   const rare: string[] = [];
@@ -66,7 +66,7 @@ export function candidateQueries(terms: readonly SearchTerm[], corpusSize: numbe
   return { queries, frequent: rest.filter(isFrequent).map(({ key }) => key) };
 }
 
-/** Returns the fraction of passages with at least `count` of the terms that have these fractions, assuming independence. */
+/** Estimates the fraction of passages with at least `count` of the terms. `fractions` has each term's share; terms count as independent. */
 function fractionWith(fractions: readonly number[], count: number): number {
   let exactly = [1];
   for (const fraction of fractions) {
@@ -75,7 +75,7 @@ function fractionWith(fractions: readonly number[], count: number): number {
   return exactly.slice(count).reduce((sum, chance) => sum + chance, 0);
 }
 
-/** Returns a query for passages that have at least `count` of these keys. */
+/** Returns a query for passages with at least `count` of these keys. */
 function withAtLeast(keys: readonly string[], count: number): string {
   if (count === 1) return keys.join(' | ');
   const choices = keys.slice(0, keys.length - count + 1).map((key, index) => {

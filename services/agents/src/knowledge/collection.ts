@@ -9,8 +9,8 @@ export function toCollection({ id, name }: CollectionRow): Collection {
 }
 
 /**
- * Returns the collection that a body names, or General by default, locked against deletion until the transaction ends. Throws
- * invalid_request, field collection, if the account has none with this id.
+ * Returns the collection with this id, or General by default, and locks it against deletion until the transaction ends. Throws
+ * invalid_request, field collection, if the account has no collection with this id.
  */
 export async function collectionOf(tx: Sql, accountId: string, id: number | undefined): Promise<CollectionRow> {
   const locked = await holdCollection(tx, accountId, id);
@@ -20,7 +20,7 @@ export async function collectionOf(tx: Sql, accountId: string, id: number | unde
   return (await holdCollection(tx, accountId, undefined))!;
 }
 
-/** Throws invalid_request, field collection, for an id that is no collection of the account. */
+/** Throws invalid_request, field collection, if the account has no collection with this id. */
 export async function refuseUnknownCollection(tx: Sql, accountId: string, id: number | undefined): Promise<void> {
   if (id !== undefined && !(await selectCollection(tx, accountId, id))) throw unknownCollection();
 }

@@ -1,7 +1,7 @@
 import type { Collection } from '@customer-platform/contracts/agents';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** A collection; `is_general` marks the default one, which every account has. */
+/** A collection. `is_general` marks the default collection, which every account has. */
 export interface CollectionRow extends Collection {
   is_general: boolean;
 }
@@ -15,11 +15,11 @@ export async function selectCollection(tx: Sql, accountId: string, id: number, l
   return row;
 }
 
-/** Locks the collection, so that no source is added to it until the transaction ends; waits for those being added. */
+/** Locks the collection, so that no source is added until the transaction ends. Waits for sources that are being added. */
 export const lockCollection = (tx: Sql, accountId: string, id: number) =>
   selectCollection(tx, accountId, id, tx`for update`);
 
-/** Returns the collection of a source, General if `id` is undefined, locked against deletion until the transaction ends. */
+/** Returns a collection, General if `id` is undefined, and locks it against deletion until the transaction ends. */
 export async function holdCollection(
   tx: Sql,
   accountId: string,
@@ -31,7 +31,7 @@ export async function holdCollection(
   return row;
 }
 
-/** Returns collections oldest first, after the one with id `afterId`. */
+/** Returns the collections with an id above `afterId`, oldest first. */
 export async function listCollectionRows(
   tx: Sql,
   accountId: string,
@@ -42,7 +42,7 @@ export async function listCollectionRows(
     select ${columns(tx)} from collections where account_id = ${accountId} and id > ${afterId} order by id limit ${limit}`;
 }
 
-/** Creates the collection General unless the account has it: of concurrent calls one creates it and the others wait for it. */
+/** Creates the collection General unless the account has it. Concurrent calls wait for the one that creates it. */
 export async function ensureGeneralCollection(tx: Sql, accountId: string): Promise<void> {
   await tx`
     insert into collections (account_id, name, is_general)
@@ -51,7 +51,7 @@ export async function ensureGeneralCollection(tx: Sql, accountId: string): Promi
     on conflict do nothing`;
 }
 
-/** Inserts a collection. Returns undefined if the account has one with this name, ignoring case. */
+/** Inserts a collection. Returns undefined if the account has a collection with this name, ignoring case. */
 export async function insertCollection(tx: Sql, accountId: string, name: string): Promise<CollectionRow | undefined> {
   const [row] = await tx<CollectionRow[]>`
     insert into collections (account_id, name) values (${accountId}, ${name})
@@ -59,7 +59,7 @@ export async function insertCollection(tx: Sql, accountId: string, name: string)
   return row;
 }
 
-/** Returns whether a locked collection has sources. */
+/** Returns whether a collection has sources. The caller must have locked the collection. */
 export async function hasSources(tx: Sql, accountId: string, id: number): Promise<boolean> {
   const [row] = await tx<{ exists: boolean }[]>`
     select exists (select from sources where account_id = ${accountId} and collection_id = ${id}) as exists`;

@@ -6,14 +6,14 @@ const platform = await startPlatform({ services: ['agents'] });
 afterAll(() => platform.stop());
 
 describe('General', () => {
-  it('is there from the first look, once, whoever looks at once', async () => {
+  it('exists from the first request on, exactly once, even with concurrent requests', async () => {
     const library = await openLibrary(platform);
     const responses = await Promise.all(Array.from({ length: 20 }, () => library.request('GET', '/collections')));
     expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(responses[0]!.body.data).toEqual([{ id: expect.any(Number), name: 'General' }]);
   });
 
-  it('takes sources that name no collection, however many come at once before it is there', async () => {
+  it('takes sources that name no collection, even if many arrive before it exists', async () => {
     const library = await openLibrary(platform);
     const sources = await Promise.all(Array.from({ length: 20 }, (_, index) => library.article(`Article ${index}`)));
     const { body } = await library.request('GET', '/collections');
@@ -23,7 +23,7 @@ describe('General', () => {
     );
   });
 
-  it('comes before a collection that is made first, and cannot be deleted', async () => {
+  it('precedes a collection that is created first, and cannot be deleted', async () => {
     const library = await openLibrary(platform);
     const made = await library.request('POST', '/collections', { name: 'Prices' });
     const { body } = await library.request('GET', '/collections');
@@ -38,7 +38,7 @@ describe('General', () => {
 });
 
 describe('a collection', () => {
-  it('has a name that is unique in any case, also among many at once, and with blanks around it', async () => {
+  it('has a trimmed name that is unique regardless of case, even with concurrent requests', async () => {
     const library = await openLibrary(platform);
     const names = Array.from({ length: 20 }, (_, index) => (index % 2 ? 'Prices' : ' PRICES '));
     const responses = await Promise.all(names.map((name) => library.request('POST', '/collections', { name })));
@@ -67,7 +67,7 @@ describe('a collection', () => {
     expect(await remove()).toMatchObject({ status: 404 });
   });
 
-  it('is not deleted under a source that comes at the same moment', async () => {
+  it('is not deleted if a source is added at the same moment', async () => {
     const library = await openLibrary(platform);
     for (let round = 0; round < 10; round++) {
       const { body: collection } = await library.request('POST', '/collections', { name: `Round ${round}` });
@@ -81,7 +81,7 @@ describe('a collection', () => {
     }
   });
 
-  it('of another account is none', async () => {
+  it('of another account is not found', async () => {
     const [library, other] = [await openLibrary(platform), await openLibrary(platform)];
     const { body: foreign } = await other.request('POST', '/collections', { name: 'Prices' });
     const source = { kind: 'article', title: 'A', body: 'x', collection: foreign.id };

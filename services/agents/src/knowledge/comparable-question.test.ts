@@ -7,7 +7,7 @@ import { searchPassages } from './search.ts';
 const platform = await startPlatform({ services: ['agents'] });
 afterAll(() => platform.stop());
 
-describe('a question as it is compared', () => {
+describe('normalizing a question', () => {
   it.each([
     ['  Who’s  THERE?! ﬁne… ', "who's there fine"],
     ['WHO, are\tyou', 'who are you'],
@@ -52,7 +52,7 @@ describe('a question as it is compared', () => {
     expect(hasSymbolsOf(query)(question)).toBe(has);
   });
 
-  it('has a bound, also where characters stand for many', () => {
+  it('limits the length, even if characters expand to many', () => {
     for (const marks of ['.', '"', '?!', '¿', "5'"]) {
       expect(comparableQuestion(`a${marks.repeat(100_000)}a`).length).toBeLessThanOrEqual(1_000);
     }
@@ -61,12 +61,12 @@ describe('a question as it is compared', () => {
     expect(hasSymbolsOf(symbols.replaceAll('+', '-'))(symbols)).toBe(false);
     expect(hasSymbolsOf('\ufdfa '.repeat(2_000))('\ufdfa '.repeat(2_000))).toBe(true);
     const hasSymbols = hasSymbolsOf(`c++ ${'\ufdfa'.repeat(496)}`);
-    // As many as may be compared with one query.
+    // The maximum number compared with one query.
     for (let count = 0; count < 100; count++) expect(hasSymbols(`c# ${'\ufdfa'.repeat(190)}`)).toBe(false);
   });
 });
 
-describe('an FAQ to be answered exactly', () => {
+describe('an FAQ with answer_exactly', () => {
   async function withFaqs(questions: Record<string, string[]>): Promise<Library> {
     const library = await openLibrary(platform);
     for (const [title, alternates] of Object.entries(questions)) {
@@ -83,7 +83,7 @@ describe('an FAQ to be answered exactly', () => {
     return found.filter(({ exact }) => exact).map(({ text }) => text.slice('Answer to '.length));
   };
 
-  it('answers its own question and no other that differs by a symbol', async () => {
+  it('answers its own question but not one that differs by a symbol', async () => {
     const library = await withFaqs({ 'Do you sell C++?': [], '-5 degrees?': ['Is 5% frost harmful?'] });
     expect(await exactOf(library, 'do you sell c++')).toEqual(['Do you sell C++?']);
     expect(await exactOf(library, 'sell C++')).toEqual(['Do you sell C++?']);
@@ -96,7 +96,7 @@ describe('an FAQ to be answered exactly', () => {
     await waitFor('the other', async () => (await exactOf(library, 'Do you sell C#?'))[0] === 'C#');
   });
 
-  it('is found where stop words alone are asked, with emoji or invisible characters, in any script', async () => {
+  it('is found by stop words alone, with emoji or invisible characters, in any script', async () => {
     const library = await withFaqs({
       'Who are you?': [],
       '定休日はいつですか？': ['休みは?'],
@@ -112,7 +112,7 @@ describe('an FAQ to be answered exactly', () => {
       expect([query, await exactOf(library, query)]).toEqual([query, []]);
   });
 
-  it('is found where its question is marks alone', async () => {
+  it('is found if its question is only punctuation', async () => {
     const library = await withFaqs({ '!!!': [], '👍': ['ok?'] });
     expect(await exactOf(library, '!!!')).toEqual(['!!!']);
     expect(await exactOf(library, '👍')).toEqual(['👍']);

@@ -18,13 +18,13 @@ export const createSource = implement(contract.createSource, {
   committed: ({ sourceReader }) => sourceReader.wake(),
 });
 
-/** Returns the fields of the source's kind; the body's fields of other kinds are ignored. */
+/** Returns the fields of the source's kind and ignores the body's fields of other kinds. */
 async function valuesOf(
   body: contract.SourceInput,
   guard: TargetGuard,
 ): Promise<Omit<NewSource, 'collection_id' | 'active'>> {
   const { kind, alternates = [], answer_exactly = false, crawl = 'page', refresh = 'never' } = body;
-  // The contract has checked the required fields of each kind.
+  // The contract has validated the required fields of each kind.
   if (kind === 'website') return { kind, crawl, refresh, ...(await websiteOf(body.url!, body.pages, guard)) };
   const common = { title: asTitle(body.title!), body: body.body! };
   return kind === 'faq' ? { kind, ...common, alternates, answer_exactly } : { kind, ...common };

@@ -6,7 +6,7 @@ const platform = await startPlatform({ services: ['agents'] });
 afterAll(() => platform.stop());
 
 describe('an uploaded file', () => {
-  it('is a source that is called by its name', async () => {
+  it('becomes a source named after the file', async () => {
     const library = await openLibrary(platform);
     const response = await library.upload('prices 2026.md', '# Prices\n\nOne euro.');
     const source = {
@@ -30,7 +30,7 @@ describe('an uploaded file', () => {
     expect([...rows]).toEqual([{ text: '# Prices\n\nOne euro.' }]);
   });
 
-  it('has the title, the collection and the use that it is given', async () => {
+  it('gets the given title, collection and activity', async () => {
     const library = await openLibrary(platform);
     const { body: collection } = await library.request('POST', '/collections', { name: 'Help' });
     const more = { title: 'Our prices', collection: String(collection.id), active: 'false' };
@@ -56,7 +56,7 @@ describe('an uploaded file', () => {
     expect([...rows]).toEqual([{ text }]);
   });
 
-  it('that is large is kept byte for byte, however many come at once', async () => {
+  it('that is large is stored byte for byte, even with many concurrent uploads', async () => {
     const library = await openLibrary(platform);
     const texts = Array.from({ length: 6 }, (_, index) => `${index} and more. `.repeat(200_000));
     const responses = await Promise.all(texts.map((text, index) => library.upload(`${index}.txt`, text)));
@@ -69,7 +69,7 @@ describe('an uploaded file', () => {
     }
   });
 
-  it('is refused where the files of its account have 4,096 MiB', async () => {
+  it("is refused if the account's files already take 4,096 MiB", async () => {
     const library = await openLibrary(platform);
     const { body } = await library.upload('a.txt', 'Text');
     await platform.database('agents')`
@@ -83,7 +83,7 @@ describe('an uploaded file', () => {
     expect((await library.upload('c.txt', 'One more')).status).toBe(201);
   });
 
-  it('has a title of 200 characters where its name is longer, and none of its directories', async () => {
+  it('gets a title of at most 200 characters, without directories', async () => {
     const library = await openLibrary(platform);
     expect((await library.upload(`C:\\docs\\a/${'😀'.repeat(210)}`, 'One')).body.title).toBe('😀'.repeat(200));
     expect((await library.upload('a.txt', 'Two')).body.title).toBe('a.txt');
@@ -106,13 +106,13 @@ describe('an uploaded file', () => {
     expect((await library.account.client.agents.knowledge.sources.list()).data).toEqual([]);
   });
 
-  it('is taken once: the same bytes are refused, naming the source that has them, also among many at once', async () => {
+  it("is stored once: the same bytes are refused with the existing source's title, even concurrently", async () => {
     const library = await openLibrary(platform);
     const names = Array.from({ length: 20 }, (_, index) => `${index}.txt`);
     const responses = await Promise.all(names.map((name) => library.upload(name, 'The same')));
     const taken = responses.filter(({ status }) => status === 201);
     expect(taken).toHaveLength(1);
-    // Only a few large bodies are read at once; the others get 503.
+    // Only a few large bodies are read at once; other requests get 503.
     const refused = await library.upload('again.txt', 'The same');
     expect(refused).toMatchObject(invalid('file'));
     expect(refused.body.error.message).toContain(taken[0]!.body.title);
@@ -133,7 +133,7 @@ describe('an uploaded file', () => {
     expect(far).toMatchObject({ status: 413, body: { error: { code: 'invalid_request' } } });
   }, 30_000);
 
-  it('that is no file, or no form, is refused', async () => {
+  it('is refused if the body has no file or is not a form', async () => {
     const library = await openLibrary(platform);
     const form = new FormData();
     form.append('file', 'text');

@@ -1,4 +1,4 @@
-import { setImmediate as letOthersGoOn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { Unreadable } from '@customer-platform/documents';
 import {
   type Fragment,
@@ -15,26 +15,26 @@ import { textSearchConfiguration } from './text-search-configuration.ts';
 
 /** A quotable piece of a source. */
 export interface Passage {
-  /** Position of the website's page; 0 for other kinds. */
+  /** Index of the website's page; 0 for other kinds of sources. */
   page: number;
-  /** Index in the page, from 0. */
+  /** Index of the passage in the page, from 0. */
   position: number;
-  /** The headings above it, outermost first. */
+  /** The headings above the passage, outermost first. */
   heading_path: string[];
   text: string;
 }
 
-/** Passages that one statement writes: each of up to 2,000 of a source may have a thousand bigrams, and their indexes take milliseconds. */
-const mostAtOnce = 75;
+/** Maximum passages that one statement writes. A passage may have a thousand bigrams, so indexing it takes milliseconds. */
+const batchSize = 75;
 
-/** Passages of an account: small requests name large websites, and what they say is stored three times, to be searched. */
+/** Maximum passages of an account. Small requests can name large websites, and the search stores their text three times. */
 const maxPassages = 1_000_000;
-const full = `The knowledge has no room for it: at most ${maxPassages.toLocaleString('en')} passages of all sources are kept`;
+const full = `The knowledge is full; all sources together may have at most ${maxPassages.toLocaleString('en')} passages`;
 
 /**
- * Replaces the passages of a source, or those of `pages` only; throws Unreadable where the account would have more than a million.
- * The transaction must hold the source's row lock; from here on it also holds the account's corpus stats. `language` is the account's; an FAQ's
- * question and alternates are indexed with its passage.
+ * Replaces the passages of a source, or only those of `pages`. Throws Unreadable if the account would exceed 1,000,000 passages.
+ * The transaction must hold the source's row lock. This function also locks the account's corpus statistics until the transaction ends.
+ * `language` is the account's language. An FAQ's question and alternates are indexed with its passage.
  */
 export async function replacePassages(
   tx: Sql,
@@ -45,15 +45,15 @@ export async function replacePassages(
   await removePassages(tx, accountId, sourceId, pages);
   const [library] = await tx<{ passages: number }[]>`select passages from libraries where account_id = ${accountId}`;
   if (library!.passages + passages.length > maxPassages) throw new Unreadable(full);
-  for (let from = 0; from < passages.length; from += mostAtOnce)
-    await insertPassages(tx, { accountId, sourceId, language }, passages.slice(from, from + mostAtOnce));
+  for (let from = 0; from < passages.length; from += batchSize)
+    await insertPassages(tx, { accountId, sourceId, language }, passages.slice(from, from + batchSize));
 }
 
-/** Version of what passages are indexed by. */
+/** Version of the terms by which passages are indexed. */
 const wordsVersion = 1;
 
-/** Texts made ready between which others have their turn: each takes up to a millisecond or two. */
-const textsInTurn = 20;
+/** Passages prepared before this function yields to the event loop. Each takes up to 2 ms. */
+const passagesPerYield = 20;
 
 async function insertPassages(
   tx: Sql,
@@ -63,7 +63,7 @@ async function insertPassages(
   const [source] = await tx<Pick<SourceRow, 'kind' | 'title' | 'alternates' | 'collection_id' | 'active'>[]>`
     select kind, title, alternates, collection_id, active from sources
     where account_id = ${accountId} and id = ${sourceId}`;
-  if (!source) throw new Error('passages were given to a source that there is not');
+  if (!source) throw new Error('cannot insert passages because their source does not exist');
   const isFaq = source.kind === 'faq';
   const asked = isFaq ? [source.title, ...(source.alternates ?? [])] : [];
   const compared = new Set(asked.map((question) => comparableQuestion(question, language)));
@@ -71,7 +71,7 @@ async function insertPassages(
   const titled = isFaq ? '' : source.title;
   const rows: unknown[] = [];
   for (const passage of passages) {
-    if (rows.length % textsInTurn === textsInTurn - 1) await letOthersGoOn();
+    if (rows.length % passagesPerYield === passagesPerYield - 1) await yieldToEventLoop();
     const heading = indexedText([titled, ...passage.heading_path].join('\n'), language, 'weighted');
     rows.push({ ...passage, heading, body: indexedText(passage.text, language) });
   }
@@ -96,7 +96,7 @@ async function insertPassages(
     on conflict (account_id, word) do update set passages = w.passages + excluded.passages`;
 }
 
-/** Deletes the passages of a source, or those of `pages`, and subtracts them from the corpus stats and document frequencies. */
+/** Deletes the passages of a source, or only those of `pages`. Subtracts them from the corpus statistics and document frequencies. */
 export async function removePassages(
   tx: Sql,
   accountId: string,
@@ -106,7 +106,7 @@ export async function removePassages(
   await remove(tx, accountId, sourceId, pages === undefined ? tx`` : tx`and page = any(${[...pages]}::smallint[])`);
 }
 
-/** The same of the passages that the condition `which` says. */
+/** Does the same for the passages that match the condition `which`. */
 async function remove(tx: Sql, accountId: string, sourceId: string, which: Fragment): Promise<void> {
   await tx`
     insert into libraries (account_id, passages) values (${accountId}, 0)
@@ -123,10 +123,10 @@ async function remove(tx: Sql, accountId: string, sourceId: string, which: Fragm
     when matched then update set passages = w.passages - less.passages`;
 }
 
-/** Passages whose words are of an older version. */
+/** Passages that an older version of the search indexed. */
 export const oldWords: WatchedRows = { name: 'passages', due: null, where: (sql) => sql`words_version = 0` };
 
-/** Locks a source with passages whose words are of an older version, and that no one else holds. */
+/** Locks a source with passages that an older version indexed. Skips sources that another transaction has locked. */
 export async function lockSourceOfOldWords(
   tx: Sql,
   scope: Scope,
@@ -137,13 +137,13 @@ export async function lockSourceOfOldWords(
   return source;
 }
 
-/** Indexes passages of a locked source anew whose words are of an older version, no more than one statement writes: others of the account wait. */
+/** Indexes a batch of a locked source's outdated passages again. Only one batch, since the account's other writers wait for its locks. */
 export async function renewWords(tx: Sql, source: { accountId: string; sourceId: string; language: string }) {
   const { accountId, sourceId } = source;
   const old = await tx<Passage[]>`
     select page, position, heading_path, text from passages
     where account_id = ${accountId} and source_id = ${sourceId} and words_version = 0
-    order by page, position limit ${mostAtOnce}`;
+    order by page, position limit ${batchSize}`;
   const last = old.at(-1);
   if (!last) return;
   const which = tx`and words_version = 0 and (page, "position") <= (${last.page}::int, ${last.position}::int)`;
@@ -151,12 +151,12 @@ export async function renewWords(tx: Sql, source: { accountId: string; sourceId:
   await insertPassages(tx, source, old);
 }
 
-/** Document frequencies of these rows: the number of rows that have each word. */
+/** Document frequencies of these rows: the number of rows that contain each word. */
 const documentFrequencies = (tx: Sql, rows: string) => tx`
   select word, count(*)::integer as passages from ${tx(rows)}, unnest(tsvector_to_array(words)) as word
   group by word order by word`;
 
-/** Sets collection and activity of a source's passages to the source's. The transaction must hold the source's row lock. */
+/** Copies the source's collection and activity to its passages. The transaction must hold the source's row lock. */
 export async function movePassages(
   tx: Sql,
   accountId: string,
@@ -164,12 +164,12 @@ export async function movePassages(
   { collection_id, active }: { collection_id: number; active: boolean },
 ): Promise<void> {
   let last = { page: -1, position: -1 };
-  for (let moved = mostAtOnce; moved === mostAtOnce; ) {
+  for (let moved = batchSize; moved === batchSize; ) {
     const rows = await tx<Pick<Passage, 'page' | 'position'>[]>`
       with next as (
         select page, "position" from passages
         where account_id = ${accountId} and source_id = ${sourceId} and (page, "position") > (${last.page}::int, ${last.position}::int)
-        order by page, "position" limit ${mostAtOnce}
+        order by page, "position" limit ${batchSize}
       ), moved as (
         update passages p set collection_id = ${collection_id}, active = ${active} from next
         where p.account_id = ${accountId} and p.source_id = ${sourceId} and p.page = next.page and p."position" = next."position"

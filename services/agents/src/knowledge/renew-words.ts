@@ -1,7 +1,7 @@
 import type { Job } from '@customer-platform/service-kit';
 import { lockSourceOfOldWords, oldWords, renewWords } from './passages.sql.ts';
 
-/** Indexes passages anew that an older version of the search indexed, source by source. Until then they are found as they were. */
+/** Indexes passages of an older search version again, one source at a time. Until then, search finds them by their old terms. */
 export const renewOldWords: Job<unknown> = {
   name: 'renew-old-words',
   watched: [oldWords],

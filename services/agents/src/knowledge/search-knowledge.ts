@@ -10,7 +10,7 @@ export const searchKnowledge = implement(contract.searchKnowledge, {
     const { query, collection, limit } = body;
     await refuseUnknownCollection(tx, account.id, collection);
     const collections = collection === undefined ? [] : [collection];
-    // Words that half of a million passages have, looked for in a collection that has none of them, take a processor of the database for seconds.
+    // A search for words in half of a million passages, none in the given collection, takes seconds of database CPU.
     const found = await search(call, 'the search of knowledge', (sql) =>
       searchPassages(sql, account, { query, collections, limit }),
     );

@@ -1,42 +1,42 @@
 import { firstCodePoints } from '@customer-platform/contracts/core';
 
-/** A text as it is searched, made alike of what is stored and of what is asked. */
+/** The searchable form of a text, the same for stored text and queries. */
 export interface SearchText {
-  /** What is written with spaces, for PostgreSQL's parser and the stemmer of the account's language. */
+  /** Text in scripts with spaces, for PostgreSQL's parser and the stemmer of the account's language. */
   words: string;
-  /** Those of its words that have accents, and in the same places the same without them. */
+  /** The words with accents. `plain` has the same words without accents, at the same indexes. */
   accented: string[];
   plain: string[];
-  /** Runs of characters of languages written without spaces, and of Korean words; each character with its marks. */
+  /** Runs of characters in scripts without spaces, and Korean words. Each character includes its marks. */
   runs: string[][];
 }
 
-/** Scripts that are written without spaces, and Korean, whose endings follow a word without one. */
+/** Characters of scripts without spaces, and of Korean, where endings follow a word without a space. */
 const run =
   /(?:(?=[\p{L}\p{Nl}\p{M}])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}\p{sc=Hang}])+/gu;
-/** A character of a run with its marks, in Khmer and Burmese with the letter below it. PostgreSQL takes no lexeme of more than two kilobytes. */
+/** A character with up to 16 marks, in Khmer and Burmese also the letter below. PostgreSQL limits a lexeme to 2 KiB. */
 const character = /[\s\S](?:[\u17d2\u1039]\p{L}|\p{M}){0,16}/gu;
 const korean = /\p{sc=Hang}/u;
 const chinese = /\p{scx=Han}/u;
 const word = /[\p{L}\p{M}]+/gu;
 
-/** Letters that Unicode does not take apart. */
-const alike: Record<string, string> = {
+/** Replacements for letters that Unicode normalization does not decompose. */
+const baseLetters: Record<string, string> = {
   ...{ đ: 'd', ð: 'd', ħ: 'h', ı: 'i', ł: 'l', ø: 'o', ŧ: 't', æ: 'ae', œ: 'oe', þ: 'th' },
   '\u0640': '', // stretches Arabic words
 };
-const likeOthers = /[đðħıłøŧæœþ\u0640]/gu;
-/** Accents and vowel points, but not what makes another letter: the marks of й, of が, and of vowels in Thai or Hindi. */
+const undecomposed = /[đðħıłøŧæœþ\u0640]/gu;
+/** Accents and vowel points. Marks that form another letter do not match: those of й and が, and vowel signs in Thai or Hindi. */
 const accents = /(?!и\u0306)([\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Hebr}\p{sc=Arab}])\p{M}+/gu;
 
-/** Returns a text compatibility-normalised, case-folded and without what is invisible; Turkish and Azerbaijani have their own İ and ı. */
+/** Compatibility-normalizes and case-folds a text and removes invisible characters. Folds İ and ı by Turkish rules for tr and az. */
 export function foldedText(text: string, language: string): string {
   const visible = text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}+/gu, '');
   const lower = /^(?:tr|az)\b/i.test(language) ? visible.toLocaleLowerCase('tr') : visible.toLowerCase();
   return lower.replaceAll('ß', 'ss').replaceAll('ς', 'σ').replaceAll('i\u0307', 'i').normalize('NFKC');
 }
 
-/** Returns what is searched of a text, of at most so many code points; `language` is the account's. */
+/** Returns the searchable form of a text, of at most `most` code points. `language` is the account's language. */
 export function searchText(text: string, language: string, most?: number): SearchText {
   const folded = foldedText(text, language);
   const searched = most === undefined ? folded : firstCodePoints(folded, most);
@@ -58,14 +58,14 @@ function withoutAccents(text: string): string {
   return text
     .normalize('NFD')
     .replace(accents, '$1')
-    .replace(likeOthers, (letter) => alike[letter]!)
+    .replace(undecomposed, (letter) => baseLetters[letter]!)
     .normalize('NFC');
 }
 
-/** A stored text, for search_words of migrations/0022: `grams` is a tsvector. */
+/** A stored text, as input of the SQL function search_words (migrations/0022). `grams` is a tsvector. */
 export type IndexedText = Pick<SearchText, 'words'> & { plain: string; grams: string };
 
-/** Returns what a stored text is found by: bigrams and single characters too. One that is weighted needs places; of others they would take half the index. */
+/** Returns the index terms of a stored text. Only weighted text gets positions, since positions of all text would take half the index. */
 export function indexedText(text: string, language: string, weighted?: 'weighted'): IndexedText {
   const { words, plain, runs } = searchText(text, language);
   const grams = new Set(runs.flatMap((each) => [...bigramsOf(each), ...each]));
@@ -76,7 +76,7 @@ export function indexedText(text: string, language: string, weighted?: 'weighted
   };
 }
 
-/** Returns the bigrams to look for, and the characters that may be words by themselves, as 茶 in 茶は. */
+/** Returns the bigrams to search for, and the characters that may be words by themselves, such as 茶 in 茶は. */
 export function searchedGrams({ runs }: SearchText): string[] {
   const isChinese = (each = '') => chinese.test(each);
   const alone = (each: string[]) =>

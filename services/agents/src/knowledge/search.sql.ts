@@ -22,17 +22,17 @@ export interface FoundRow {
   score: number;
 }
 
-/** What a query's word, or a part of one, is found by. */
+/** A word or bigram of a query, with the forms that match it. */
 export interface QueryTerm extends SearchTerm {
   term: string;
-  /** The term and its other forms that passages have, as tsqueries, with what each is worth, up to 1. */
+  /** Forms of the term that occur in passages, as tsqueries. `worth` is a weight of at most 1. */
   forms: { query: string; worth: number }[];
 }
 
-/** What accents that differ are worth: a title without them is found after a text with them. */
+/** Weight of a form whose accents differ. With it, a title without the accents ranks below text with them. */
 const worthOfOtherAccents = 0.2;
 
-/** Returns the terms of a query, rarest first, the size of the account's corpus, and the index keys of the other conditions. */
+/** Returns the terms of a query, rarest first, the account's corpus size, and the index keys of the other conditions. */
 export async function selectCorpusStats(
   sql: Sql,
   accountId: string,
@@ -47,7 +47,7 @@ export async function selectCorpusStats(
   questionKeys: string[];
 }> {
   const { words, accented, plain } = search.searched;
-  // Words with accents that were left out have marks in the index: see migrations/0022.
+  // In the index, chr(2) marks words whose accents were removed: see migrations/0022.
   const [row] = await sql`
     with configured as (select ${configuration}::text::regconfig as configuration),
     spelled as (select lexeme from configured, unnest(to_tsvector(configuration, ${words}::text))),
@@ -84,7 +84,7 @@ export async function selectCorpusStats(
 const none = (sql: Sql) => sql`
   select null::uuid as source_id, null::smallint as page, null::integer as "position", null::real as score where false`;
 
-/** Passages that the queries find, with their scores; queries run in order until there are enough. */
+/** Passages that the queries find, with their scores. Queries run in order until `most` passages are found. */
 const candidates = (sql: Sql, accountId: string, queries: readonly string[], { terms, weights, most }: Ranking) => {
   const found = queries
     .map(
@@ -96,10 +96,10 @@ const candidates = (sql: Sql, accountId: string, queries: readonly string[], { t
   return sql`select distinct * from (select * from (${found}) as one limit ${most}) as each`;
 };
 
-/** Number of passages found below which frequent terms are searched too. */
+/** If fewer passages are found, frequent terms are searched too. */
 const few = 100;
 
-/** Returns the best of the passages that the queries find first. */
+/** Ranks the passages that the queries find first, and returns the best ones. */
 export async function selectFoundPassages(
   sql: Sql,
   accountId: string,
@@ -128,15 +128,15 @@ export async function selectFoundPassages(
 /** Maximum number of FAQs whose questions are compared with the query. */
 const maxLookedAt = 40;
 
-/** An FAQ that may match exactly. */
+/** An FAQ that may be an exact match. */
 export interface ExactRow extends FoundRow {
-  /** True if one of its questions is the query. */
+  /** True if one of the FAQ's questions equals the query. */
   is_asked: boolean;
-  /** Its questions. */
+  /** The FAQ's questions: its title and alternates. */
   ways: string[];
 }
 
-/** Returns FAQs to be answered exactly that the queries find, those first that have one of the `questions`, as they are compared. */
+/** Returns FAQs with `answer_exactly` that the queries find. FAQs with one of the normalized `questions` come first. */
 export async function selectExactAnswers(
   sql: Sql,
   accountId: string,
@@ -155,7 +155,7 @@ export async function selectExactAnswers(
     order by is_asked desc, c.score desc, c.source_id desc limit ${maxLookedAt}`;
 }
 
-/** Returns those of the texts that match a tsquery. */
+/** Returns the texts that match a tsquery. */
 export async function selectMatching(
   sql: Sql,
   configuration: string,

@@ -23,7 +23,7 @@ describe('a search', () => {
     expect(data[0]!.score).toBeGreaterThan(0);
   });
 
-  it('finds other forms of a word, and passages that have one of many words', async () => {
+  it('finds other forms of a word, and passages with one of many words', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Shop');
     await library.read(id, ['We are shipping to Peru on Mondays', 'Returns are free']);
@@ -34,7 +34,7 @@ describe('a search', () => {
     expect(await library.search('?!')).toEqual([]);
   });
 
-  it('puts a rare word before frequent ones, and more of them before fewer', async () => {
+  it('ranks a rare word above frequent ones, and more of them above fewer', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Shop');
     const common = Array.from({ length: 30 }, (_, index) => `Order delivery shop number ${index}`);
@@ -46,7 +46,7 @@ describe('a search', () => {
     expect(scores).toEqual([...scores].sort((one, other) => other - one));
   });
 
-  it('puts titles and headings before text', async () => {
+  it('ranks titles and headings above text', async () => {
     const library = await openLibrary(platform);
     const [one, two, three] = [
       await library.article('A'),
@@ -65,14 +65,14 @@ describe('a search', () => {
     ['de', 'Häuser in Lübeck', 'Haus'],
     ['de-AT', 'Wir liefern die Bestellungen', 'Wann wird meine Bestellung geliefert?'],
     ['fr', 'Nous vendons des chaises', "Qu'est-ce qu'une chaise ?"],
-  ])('knows the language %s of the account', async (language, text, query) => {
+  ])('uses the language %s of the account', async (language, text, query) => {
     const library = await openLibrary(platform, { language });
     const { id } = await library.article('A');
     await library.read(id, [text], language);
     expect(textsOf(await library.search(query))).toEqual([text]);
   });
 
-  it('takes any text as a query', async () => {
+  it('accepts any text as a query', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('A');
     await library.read(id, [`It's C:\\path & (a|b) !c <-> 'quoted' example.com/page?x=1 a@b.example 7`]);
@@ -104,7 +104,7 @@ describe('a search', () => {
     expect(await library.search('elephants')).toEqual([]);
   });
 
-  it('finds each of the many passages of a source, which are written in parts, and none once it is off', async () => {
+  it('finds all passages of a source that is written in batches, and none once it is inactive', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Many');
     const texts = Array.from({ length: 600 }, (_, index) => `text${index}x`);
@@ -124,8 +124,8 @@ describe('a search', () => {
   });
 });
 
-describe('texts of every language', () => {
-  /** What is said, in an account of another language too, and searches that find it. */
+describe('texts in every language', () => {
+  /** Texts, and queries that find them even in accounts of other languages. */
   const said: [name: string, text: string, queries: string[]][] = [
     [
       'Japanese',
@@ -157,7 +157,7 @@ describe('texts of every language', () => {
   ];
 
   it.each(['en', 'ja', 'tr', 'ar'])(
-    'are found by words inside a sentence in an account of language %s',
+    'are found by words inside a sentence in an account with the language %s',
     async (language) => {
       const library = await openLibrary(platform, { language });
       const { id } = await library.article('A');
@@ -185,7 +185,7 @@ describe('texts of every language', () => {
     }
   });
 
-  it('are found whatever is invisible in them or in the query', async () => {
+  it('are found despite invisible characters in them or in the query', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('A');
     const invisible = [
@@ -211,7 +211,7 @@ describe('texts of every language', () => {
     }
   });
 
-  it('come first where they have the accents of the query, and no word is found by others of its characters', async () => {
+  it('rank first if their accents match the query, and words do not match by shared characters', async () => {
     const library = await openLibrary(platform, { language: 'fr' });
     const { id } = await library.article('A');
     await library.read(id, ['hôtel hôtel hôtel', 'hotel', 'hötel', '定期は休日', '定休'], 'fr');
@@ -226,8 +226,8 @@ describe('texts of every language', () => {
   });
 });
 
-describe('what is found', () => {
-  it('is of active sources that were read: once more in use, and while it is read again', async () => {
+describe('search results', () => {
+  it('come from active sources that were read, including reactivated sources and those being read again', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Elephants');
     await library.read(id, ['Elephants are big']);
@@ -244,7 +244,7 @@ describe('what is found', () => {
     expect(await isFound()).toBe(false);
   });
 
-  it('is of one collection, and follows its source to another', async () => {
+  it('come from one collection, and follow their source to another', async () => {
     const library = await openLibrary(platform);
     const { body: help } = await library.request('POST', '/collections', { name: 'Help' });
     const [one, two] = [await library.article('One'), await library.article('Two', { collection: help.id })];
@@ -258,7 +258,7 @@ describe('what is found', () => {
     expect(await found(one.collection.id)).toEqual([]);
   });
 
-  it('is found in a small collection among very many passages that have the same words', async () => {
+  it('come from a small collection among very many passages with the same words', async () => {
     const library = await openLibrary(platform);
     const { body: help } = await library.request('POST', '/collections', { name: 'Help' });
     const many = await library.article('Many');
@@ -269,7 +269,7 @@ describe('what is found', () => {
     expect(textsOf(found)).toEqual(['Big elephants are grey']);
   });
 
-  it('has most of the words of a query where each is frequent', async () => {
+  it('contain most words of the query if each word is frequent', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Many');
     const animals = ['elephant', 'tiger', 'zebra', 'lion'];
@@ -280,7 +280,7 @@ describe('what is found', () => {
     expect(found).toHaveLength(10);
   });
 
-  it('is what there is now, where passages were replaced, whole or page by page', async () => {
+  it('are current after passages are replaced, as a whole or page by page', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('A');
     await library.read(id, ['Elephants', 'Tigers']);
@@ -294,7 +294,7 @@ describe('what is found', () => {
   });
 });
 
-it('passages that an older version indexed are found as they were, and anew once they are indexed again', async () => {
+it('passages that an older version indexed are found as before until they are indexed again', async () => {
   const library = await openLibrary(platform);
   const [article, faq] = [
     await library.article('A'),
@@ -336,7 +336,7 @@ it('passages that an older version indexed are found as they were, and anew once
 describe('an FAQ', () => {
   const faq = { kind: 'faq', title: 'Who are you?', body: 'We are a shop.', answer_exactly: true };
 
-  it('is found by its question and by other ways to ask it', async () => {
+  it('is found by its question and by alternates', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.add({ ...faq, title: 'Do you ship abroad?', alternates: ['Delivery to Peru'] });
     await library.read(id, ['Yes, everywhere.']);
@@ -344,7 +344,7 @@ describe('an FAQ', () => {
     expect(await library.search('is there any delivery for my cousin')).toHaveLength(1);
   });
 
-  it('to be answered exactly comes first where it is asked, in any case and punctuation', async () => {
+  it('with answer_exactly ranks first for its question, in any case and punctuation', async () => {
     const library = await openLibrary(platform);
     const [asked, other] = [await library.add(faq), await library.article('Who are you? Who are you?')];
     await library.read(asked.id, [faq.body]);
@@ -355,7 +355,7 @@ describe('an FAQ', () => {
     expect(await library.search('WHO, are you')).toEqual([]);
   });
 
-  it('to be answered exactly comes first where one way to ask it has all words of the query', async () => {
+  it('with answer_exactly ranks first if one of its questions has all words of the query', async () => {
     const library = await openLibrary(platform);
     const [one, two] = [
       await library.add({ ...faq, title: 'Can I pay with Bitcoin?', alternates: ['What about a cheque in Peru?'] }),
@@ -378,7 +378,7 @@ describe('an FAQ', () => {
   });
 });
 
-it('texts that many change at once leave the account with what it has', async () => {
+it("concurrent changes of texts leave the account's statistics correct", async () => {
   const library = await openLibrary(platform);
   const sources = await Promise.all(Array.from({ length: 6 }, (_, index) => library.article(`Source ${index}`)));
   const texts = ['Elephants tigers zebras', 'Zebras lions elephants'];

@@ -14,29 +14,29 @@ import {
 import { indexedText, searchText } from './search-text.ts';
 import { textSearchConfiguration } from './text-search-configuration.ts';
 
-/** A search result; `exact` marks a matching FAQ whose text is to be sent verbatim. */
+/** A search result. `exact` marks a matching FAQ whose text must be sent verbatim. */
 export type FoundPassage = SearchResult & { exact: boolean };
 
-/** Maximum number of terms of a query that are ranked, the rarest. */
+/** Maximum number of terms used for ranking. The rarest terms are used. */
 const maxTerms = 24;
-/** Maximum number of terms that an FAQ must have, each of them, to be answered exactly. */
+/** Maximum number of query terms for an exact answer, since the FAQ must contain each of them. */
 const maxAllTerms = 200;
-/** Maximum length of a query in code points, as it is searched: there are characters that stand for eighteen. */
+/** Maximum length of a normalized query in code points. Normalization can expand one character to 18. */
 const maxSearched = 1_000;
 const hiragana = /^\p{Script=Hiragana}+$/u;
-/** A character that is found within words: alone it asks for no answer. */
+/** A single character that occurs inside words. Such a query alone gets no exact answer. */
 const single = /^(?!\p{ASCII})\p{L}\p{M}*$/u;
 const maxExact = 5;
-/** Maximum number of websites among the first results that have the same passage: with and without www., by http and by https. */
-const maxTwins = 4;
-/** Maximum number of ways of asking whose symbols are compared with the query's, of the FAQs that match best. */
+/** Maximum copies expected of a passage: with and without www., over http and https. */
+const maxCopies = 4;
+/** Maximum number of questions whose symbols are compared with the query's symbols. The best matching FAQs come first. */
 const maxWays = 100;
 
 /**
- * Returns the passages that match a query best, best first, at most `limit`, from active sources that were read, of these collections
- * if any are given. FAQs to be answered exactly come first if one of their questions is the query or has all its terms and symbols.
- * Stop words do not count; rare terms weigh more than frequent ones. The cost is bounded: of a very frequent term only the passages
- * that are stored first are ranked.
+ * Returns at most `limit` passages that match a query, best first. It searches active sources that have been read, in `collections` if any
+ * are given. FAQs with `answer_exactly` come first if one of their questions equals the query or has all its terms and symbols.
+ * Stop words do not count, and rare terms weigh more. To bound the cost, only the first stored passages of a very frequent term are
+ * ranked.
  */
 export async function searchPassages(
   sql: Sql,
@@ -70,7 +70,7 @@ export async function searchPassages(
     selectFoundPassages(sql, account.id, ranking, {
       queries: within(queries),
       frequent: within(frequent),
-      limit: maxTwins * limit,
+      limit: maxCopies * limit,
     }),
   ]);
   const compared = hasAllTerms ? possible.flatMap((row) => (row.is_asked ? [] : row.ways)) : [];
@@ -83,18 +83,18 @@ export async function searchPassages(
     const source = { id: row.source_id, kind: row.kind, title: row.title };
     return { text: row.text, score, heading_path: row.heading_path, source, exact: isExact };
   };
-  // A passage scores less than the weights of all terms together.
+  // Upper bound of a passage's score, so that exact answers rank above all other results.
   const most = weights.reduce((sum, weight) => sum + weight, 1);
   const exactFound = exact.map((row) => toFound(row, most + row.score, true));
   const exactIds = new Set(exact.map((row) => row.source_id));
-  const others = withoutTwins(found.filter((row) => !exactIds.has(row.source_id))).map((row) =>
+  const others = withoutCopies(found.filter((row) => !exactIds.has(row.source_id))).map((row) =>
     toFound(row, row.score, false),
   );
   return [...exactFound, ...others].slice(0, limit);
 }
 
-/** Returns each passage of websites once, where it is found first. What people wrote differs by its title as well. */
-function withoutTwins(found: readonly FoundRow[]): FoundRow[] {
+/** Keeps only the best-ranked copy of each website passage. Articles, FAQs and files also differ by title, so all of them stay. */
+function withoutCopies(found: readonly FoundRow[]): FoundRow[] {
   const seen = new Set<string>();
   return found.filter(({ kind, heading_path, text }) => {
     if (kind !== 'website') return true;
@@ -106,8 +106,8 @@ function withoutTwins(found: readonly FoundRow[]): FoundRow[] {
 const isKnown = ({ documentFrequency }: QueryTerm) => documentFrequency > 0;
 
 /**
- * Returns the terms of a query that passages are ranked by, rarest first. Of a long question in Japanese parts in Hiragana alone come last: most are
- * endings and particles, and the rarest of them say nothing.
+ * Returns the query terms used for ranking, rarest first. If there are too many, terms in Hiragana alone are dropped first: most are
+ * Japanese endings and particles without meaning, even the rare ones.
  */
 function termsToRank(terms: readonly QueryTerm[]): QueryTerm[] {
   const known = terms.filter(isKnown);
@@ -117,7 +117,7 @@ function termsToRank(terms: readonly QueryTerm[]): QueryTerm[] {
   return known.filter((term) => kept.has(term));
 }
 
-/** Returns those of the FAQs that are to be answered exactly: one of their questions is the query, or has its symbols as well as its terms. */
+/** Returns the FAQs that answer the query exactly. One of their questions equals the query, or has its terms and symbols. */
 function exactOf(possible: readonly ExactRow[], query: string): ExactRow[] {
   const hasSymbols = hasSymbolsOf(query);
   const exact: ExactRow[] = [];

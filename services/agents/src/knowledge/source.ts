@@ -46,20 +46,20 @@ export function asTitle(given: string): string {
   throw new ApiError('invalid_request', 'title must not be blank', { field: 'title' });
 }
 
-/** Returns the error for a title that another source of its kind has. */
+/** Returns the error for a title that another source of the same kind has. */
 export function titleTaken(kind: 'article' | 'faq'): ApiError {
   const what = kind === 'faq' ? 'an FAQ with this question' : 'an article with this title';
   return new ApiError('invalid_request', `title must be unique; ${what} already exists`, { field: 'title' });
 }
 
-/** Returns a source that is due for reading now. */
+/** Returns the source, due for reading now. */
 export function toBeRead(row: SourceRow, now: Date): SourceRow {
   return { ...row, status: 'processing', error: '', due_at: now, reading_since: now, tries: 0 };
 }
 
 const refreshMs: Record<Refresh, number | null> = { never: null, daily: dayMs, weekly: 7 * dayMs };
 
-/** Returns when a source is next read on its schedule; null if never. */
+/** Returns when the source's schedule reads it next; null if never. */
 export function nextReading({ refresh }: Pick<SourceRow, 'refresh'>, now: Date): Date | null {
   const waitMs = refresh && refreshMs[refresh];
   return waitMs === null ? null : new Date(now.getTime() + waitMs);

@@ -7,7 +7,7 @@ import {
   withinPageBytes,
 } from '@customer-platform/service-kit';
 
-/** A source with its collection's name. Columns of other kinds are null. */
+/** A source with its collection's name. Columns that belong to other kinds are null. */
 export interface SourceRow {
   account_id: string;
   id: string;
@@ -25,16 +25,16 @@ export interface SourceRow {
   url: string | null;
   refresh: Refresh | null;
   crawl: 'page' | 'sitemap' | null;
-  /** URLs of the pages to read, normalised. */
+  /** Normalized URLs of the pages to read. */
   page_urls: string[] | null;
   file_type: FileType | null;
   size_bytes: number | null;
-  /** Version of the content to read, incremented on every change of it. */
+  /** Version of the content to read, incremented whenever the content changes. */
   content: number;
-  /** The `content` last read completely; null before the first time. */
+  /** The version of `content` that was last read completely; null before the first reading. */
   read_content: number | null;
   due_at: Date | null;
-  /** Start of the time that reading may take, if it is to be read. */
+  /** Start of the reading's deadline, if the source is due to be read. */
   reading_since: Date | null;
   tries: number;
 }
@@ -57,7 +57,7 @@ export async function selectSource(tx: Sql, accountId: string, id: string, lock 
 export const lockSource = (tx: Sql, accountId: string, id: string) =>
   selectSource(tx, accountId, id, tx`for update of s`);
 
-/** Returns sources newest first, after the one with id `after`, with their sizes: no more than a page has room for. */
+/** Returns the sources after id `after`, newest first. Includes their sizes; returns at most a page's bytes. */
 export async function listSourceRows(
   tx: Sql,
   accountId: string,
@@ -75,17 +75,17 @@ export async function listSourceRows(
   return await tx<(SourceRow & { bytes: number })[]>`${withinPageBytes(tx, page, tx`id desc`)}`;
 }
 
-/** Columns of a new source; those of other kinds are left out. */
+/** Columns of a new source, without columns that belong to other kinds. */
 export type NewSource = Pick<SourceRow, 'kind' | 'title' | 'collection_id' | 'active'> &
   Partial<SourceRow> & {
-    /** Normalised URL, the same for every spelling. */
+    /** Normalized URL, the same for every spelling. */
     url_key?: string;
     sha256?: Buffer;
   };
 
 /**
- * Inserts a source that is due for reading at once. Returns its id, or undefined if there is one with its title (articles, FAQs), URL
- * or bytes.
+ * Inserts a source that is due for reading at once. Returns its id, or undefined if another source has its title (articles, FAQs), URL or
+ * bytes.
  */
 export async function insertSource(
   tx: Sql,
@@ -100,7 +100,7 @@ export async function insertSource(
   return added?.id;
 }
 
-/** Writes the mutable columns of a source. Throws if another one has its title; see the constraint sources_title. */
+/** Writes the mutable columns of a source. Throws if another source has its title (constraint sources_title). */
 export async function updateSourceRow(tx: Sql, accountId: string, row: SourceRow): Promise<void> {
   await tx`
     update sources set title = ${row.title}, collection_id = ${row.collection_id}, active = ${row.active},
@@ -111,7 +111,7 @@ export async function updateSourceRow(tx: Sql, accountId: string, row: SourceRow
     where account_id = ${accountId} and id = ${row.id}`;
 }
 
-/** Deletes a source with its files and pages; its passages must be deleted before. */
+/** Deletes a source with its files and pages. The caller must have deleted its passages. */
 export async function deleteSourceRow(tx: Sql, accountId: string, id: string): Promise<void> {
   await tx`delete from sources where account_id = ${accountId} and id = ${id}`;
 }
@@ -123,10 +123,10 @@ export async function titleOfFile(tx: Sql, accountId: string, sha256: Buffer): P
   return row?.title;
 }
 
-/** Size of a file's part: bytes in a statement take several times their size. */
+/** Bytes of a file's part. A statement needs several times as much memory as the bytes it carries. */
 const filePartBytes = 1_048_576;
 
-/** Returns how many parts the files of an account have; other uploads of the account wait until this transaction ends. */
+/** Counts the parts of an account's files. Other uploads of the account wait until this transaction ends. */
 export async function countFileParts(tx: Sql, accountId: string): Promise<number> {
   return await countSerially(tx, `files ${accountId}`, tx`files where account_id = ${accountId}`);
 }

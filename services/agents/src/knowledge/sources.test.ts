@@ -26,7 +26,7 @@ describe('a new source', () => {
     expect(await library.add(website)).toEqual({ ...common, ...website, ...shown });
   });
 
-  it('has what it is given, and nothing of what other kinds have', async () => {
+  it('has the given fields, and no fields of other kinds', async () => {
     const library = await openLibrary(platform);
     const { body: collection } = await library.request('POST', '/collections', { name: 'Help' });
     const more = { collection: collection.id, active: false, alternates: ['Abroad?'], answer_exactly: true };
@@ -76,7 +76,7 @@ describe('a new source', () => {
   });
 });
 
-describe('what there is already is refused', () => {
+describe('a duplicate is refused', () => {
   it.each([
     ['title', article, { ...article, title: ' RETURNS ' }],
     ['title', faq, { ...faq, title: 'do you ship ABROAD?' }],
@@ -90,13 +90,13 @@ describe('what there is already is refused', () => {
     expect(await other.request('POST', '/sources', second)).toMatchObject({ status: 201 });
   });
 
-  it('one of twenty at once comes in', async () => {
+  it('of twenty concurrent requests, one succeeds', async () => {
     const library = await openLibrary(platform);
     const responses = await Promise.all(Array.from({ length: 20 }, () => library.request('POST', '/sources', article)));
     expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(400)]);
   });
 
-  it('an article may be called as an FAQ, and http is another website than https', async () => {
+  it('an article may have the title of an FAQ, and http is a different website than https', async () => {
     const library = await openLibrary(platform);
     await library.add(article);
     await library.add({ ...faq, title: article.title });
@@ -118,19 +118,19 @@ describe('a website', () => {
     'http://2852039166/latest',
     `https://shop.localhost/${'x'.repeat(2_048)}`,
     `https://shop.localhost/${'😀'.repeat(200)}`,
-  ])('%s is none', async (url) => {
+  ])('%s is refused', async (url) => {
     const library = await openLibrary(platform);
     expect(await library.request('POST', '/sources', { kind: 'website', url })).toMatchObject(invalid('url'));
   });
 
-  it('is called by its address, without the slash of a bare host', async () => {
+  it('is titled by its address, without the slash of a bare host', async () => {
     const library = await openLibrary(platform);
     const title = async (url: string) => (await library.add({ kind: 'website', url })).title;
     expect(await title('https://one.localhost/')).toBe('one.localhost');
     expect(await title('http://two.localhost/a/?b=c#d')).toBe('two.localhost/a/?b=c');
   });
 
-  it('reads the pages of its own host, each once; url alone where there is none', async () => {
+  it('reads only the pages on its own host, each once, or url alone if there are none', async () => {
     const library = await openLibrary(platform);
     const pages = (own: string[], url = website.url) => library.add({ kind: 'website', url, pages: own });
     const own = [
@@ -145,7 +145,7 @@ describe('a website', () => {
     });
   });
 
-  it('names up to 50 pages, each a URL', async () => {
+  it('has at most 50 pages, each a URL', async () => {
     const library = await openLibrary(platform);
     const many = (count: number) => Array.from({ length: count }, (_, index) => `https://shop.localhost/${index}`);
     const add = (pages: unknown) => library.request('POST', '/sources', { ...website, pages });
@@ -164,8 +164,8 @@ describe('a website', () => {
   });
 });
 
-describe('a change', () => {
-  it('of nothing, or to what is, changes nothing', async () => {
+describe('updating a source', () => {
+  it('with nothing or the same values changes nothing', async () => {
     const library = await openLibrary(platform);
     const added = await library.add({ ...faq, alternates: ['Abroad?'] });
     await library.read(added.id, ['Yes.']);
@@ -180,7 +180,7 @@ describe('a change', () => {
     expect(await library.get(added.id)).toEqual(before);
   });
 
-  it('of what is read has it read again; other changes do not', async () => {
+  it('has it read again only if its content changes', async () => {
     const library = await openLibrary(platform);
     const { body: collection } = await library.request('POST', '/collections', { name: 'Help' });
     const [one, site] = [await library.add(faq), await library.add(website)];
@@ -205,7 +205,7 @@ describe('a change', () => {
     expect(await library.get(one.id)).toMatchObject({ ...after, collection: { name: 'Help' } });
   });
 
-  it('of what its kind has not is refused, even where it would be the same', async () => {
+  it('with a field of another kind is refused, even if the value would be the same', async () => {
     const library = await openLibrary(platform);
     const own = {
       article: await library.add(article),
@@ -237,7 +237,7 @@ describe('a change', () => {
     }
   });
 
-  it('keeps to the limits, and to one title', async () => {
+  it('enforces the limits and unique titles', async () => {
     const library = await openLibrary(platform);
     const [one, two] = [await library.article('One'), await library.add({ ...faq, title: 'Two' })];
     await library.article('Other');
@@ -253,7 +253,7 @@ describe('a change', () => {
 });
 
 describe('sources', () => {
-  it('are listed newest first, of a kind and a collection, page by page', async () => {
+  it('are listed newest first, by kind and collection, page by page', async () => {
     const [library, other] = [await openLibrary(platform), await openLibrary(platform)];
     const { body: collection } = await library.request('POST', '/collections', { name: 'Help' });
     for (const title of ['A', 'B', 'C']) await library.article(title, { collection: collection.id });
@@ -291,7 +291,7 @@ describe('sources', () => {
     expect(Math.max(...sizes)).toBeLessThan(2.2 * 1_048_576);
   });
 
-  it('are refreshed: processing again, and as they are where they are processing', async () => {
+  it('are refreshed and become processing again; sources that are processing stay unchanged', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.add({ ...website, url: 'https://shop.localhost/again' });
     await library.read(id, ['Yes.']);
@@ -301,7 +301,7 @@ describe('sources', () => {
     expect(await refresh()).toMatchObject({ status: 202 });
   });
 
-  it('are gone once they are deleted, with all that was of them', async () => {
+  it('are deleted with all their data', async () => {
     const library = await openLibrary(platform);
     const { id } = await library.article('Gone');
     await library.read(id, ['A text about elephants', 'and one about tigers']);

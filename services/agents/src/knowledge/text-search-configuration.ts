@@ -1,4 +1,4 @@
-/** Text search configurations of PostgreSQL by language. */
+/** PostgreSQL text search configurations by language. */
 const configurations: Record<string, string> = {
   ar: 'arabic',
   ca: 'catalan',

@@ -20,10 +20,10 @@ const fieldsOfKind = {
 } as const satisfies Record<contract.SourceKind, readonly (keyof Change)[]>;
 const fieldsOfSome = [...new Set(Object.values(fieldsOfKind).flat())];
 
-/** Columns whose change means reading the source again: the title is indexed like the text. */
+/** If one of these columns changes, the source must be read again. The title is indexed like the text. */
 const readColumns = ['title', 'body', 'alternates', 'page_urls'] as const satisfies readonly (keyof SourceRow)[];
 
-/** Updates a source. Its old passages stay searchable until it has been read again. */
+/** Updates a source. Search uses the old passages until the source has been read again. */
 export const updateSource = implement(contract.updateSource, {
   find: ({ account, tx, params }) => lockSource(tx, account.id, params.source_id),
   async handle({ account, tx, body, found, now, resources }) {
@@ -36,7 +36,7 @@ export const updateSource = implement(contract.updateSource, {
 
     const isRead = readColumns.some((column) => !isDeepStrictEqual(changed[column], found[column]));
     const after = isRead ? { ...toBeRead(changed, now), content: found.content + 1 } : changed;
-    // The end of a reading in progress schedules the next one.
+    // A reading in progress schedules the next one when it ends.
     const isRescheduled = after.refresh !== found.refresh && after.status !== 'processing';
     if (isRescheduled) Object.assign(after, { due_at: nextReading(after, now), tries: 0 });
     after.updated_at = now;
@@ -52,7 +52,7 @@ export const updateSource = implement(contract.updateSource, {
   committed: ({ sourceReader }) => sourceReader.wake(),
 });
 
-/** Returns the source with the body's changes, except its collection. Throws invalid_request for a field of another kind. */
+/** Returns the source with the body's changes, except its collection. Throws invalid_request for a field that belongs to another kind. */
 async function changedRow(found: SourceRow, body: Change, guard: TargetGuard): Promise<SourceRow> {
   const own: readonly string[] = fieldsOfKind[found.kind];
   const foreign = fieldsOfSome.find((field) => body[field] !== undefined && !own.includes(field));

@@ -8,10 +8,10 @@ import { collectionOf } from './collection.ts';
 import { asTitle, toSource } from './source.ts';
 import { countFileParts, insertFile, insertSource, selectSource, titleOfFile } from './sources.sql.ts';
 
-/** Maximum length of the title that a file gets from its name, in code points. */
+/** Maximum length in code points of a title taken from the file's name. */
 const titleLength = 200;
 
-/** Maximum parts of an account's files, each of a mebibyte or less: they are kept for as long as their sources. */
+/** Maximum parts of an account's files, each at most 1 MiB. Parts are stored as long as their sources exist. */
 const maxParts = 4_096;
 
 export const uploadFile = implement(contract.uploadFile, {
@@ -50,7 +50,7 @@ export const uploadFile = implement(contract.uploadFile, {
     if ((await countFileParts(tx, account.id)) > maxParts)
       return fail(
         'invalid_state',
-        `An account's files have at most ${maxParts} MiB, each counted in whole MiB; delete one first`,
+        `An account's files may take at most ${maxParts} MiB, each rounded up to whole MiB; delete one first`,
       );
     return toSource((await selectSource(tx, account.id, id))!, account.timezone);
   },
@@ -61,7 +61,7 @@ function refusedFile(rule: string, status = 400): ApiError {
   return new ApiError('invalid_request', `file ${rule}`, { field: 'file', status });
 }
 
-/** Returns the file's name without directories and characters that cannot be stored, composed as other texts are: macOS takes it apart. */
+/** Returns the file's name without directories and characters that cannot be stored. Composes it (NFC), since macOS decomposes names. */
 function nameOf(file: File): string {
   const name = file.name.split(/[/\\]/).at(-1)!;
   return name.toWellFormed().replaceAll('\0', '').normalize().trim();

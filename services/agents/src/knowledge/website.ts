@@ -2,16 +2,16 @@ import { ApiError } from '@customer-platform/contracts/core';
 import { checkPageUrl, parseUrl, type TargetGuard } from '@customer-platform/outbound';
 
 /**
- * Returns the website at `url` with those of `pages` on the same host, normalised, without duplicates; `url` alone if there is none.
- * Throws invalid_request, field url or pages, for an invalid URL or a private address. Host names are resolved when pages are read,
- * not here.
+ * Returns the website at `url` with the `pages` on its host, or only `url` if there are none. Normalizes URLs and removes duplicates.
+ * Throws invalid_request, field url or pages, for an invalid URL or a private address. Host names are resolved only when pages are
+ * read.
  */
 export async function websiteOf(url: string, pages: readonly string[] | undefined, guard: TargetGuard) {
   const key = await pageUrl(url, 'url', 'url', guard);
   return { title: addressOf(url), url, url_key: key, page_urls: await pageUrls(key, pages, guard) };
 }
 
-/** Returns those of `pages` on the host of `url`, normalised, without duplicates; `url` alone if there is none. */
+/** Returns the `pages` on the host of `url`, normalized and without duplicates; only `url` if there are none. */
 export async function pageUrls(
   url: string,
   pages: readonly string[] | undefined,
@@ -19,7 +19,7 @@ export async function pageUrls(
 ): Promise<string[]> {
   const { host } = new URL(url);
   const given = (pages ?? []).map((page, index) => {
-    // Pages of other sites are left out, whatever their address.
+    // Pages on other hosts are skipped without validation.
     const other = parseUrl(page);
     const isOther = other !== null && /^https?:$/.test(other.protocol) && other.host !== host;
     return isOther ? null : pageUrl(page, 'pages', `pages[${index}]`, guard);
@@ -30,7 +30,7 @@ export async function pageUrls(
 
 const maxLength = 2_048;
 
-/** Returns the normalised URL of a page, without resolving its host. Throws invalid_request, this field, if it must not be read. */
+/** Returns the normalized URL of a page without resolving its host. Throws invalid_request, field `field`, if the page must not be read. */
 async function pageUrl(text: string, field: string, path: string, guard: TargetGuard): Promise<string> {
   const refuse = (message: string) => new ApiError('invalid_request', message, { field });
   const refusal = await checkPageUrl(text, { ...guard, resolve: async () => [] });
@@ -40,7 +40,7 @@ async function pageUrl(text: string, field: string, path: string, guard: TargetG
   return url;
 }
 
-/** Returns a normalised URL, the same for every spelling, without fragment. */
+/** Returns the normalized URL, the same for every spelling, without its fragment. */
 function normalized(text: string): string {
   const url = new URL(text);
   url.hash = '';

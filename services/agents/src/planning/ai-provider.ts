@@ -6,7 +6,7 @@ import type { AiProvider } from './ask-ai.ts';
 import type { PlanningTools } from './planning-tools.ts';
 import { simulatedModel } from './simulated-ai.ts';
 
-/** Returns the AI provider of an agent, or a sentence that names the missing setting. */
+/** Returns the AI provider of an agent, or a sentence naming the missing setting. */
 export async function aiProviderOf(
   account: AccountContext,
   agent: AgentRow,

@@ -7,18 +7,18 @@ import { jsonOf } from './json-of.ts';
 import { type Completion, type Prompt, tokensAtMost } from './prompt.ts';
 import { sandboxCompletion } from './simulated-ai.ts';
 
-/** AI provider of an account. */
+/** The AI provider of an account. */
 export interface AiProvider {
   /** Name in the ledger. */
   name: string;
   model: string;
-  /** Undefined if simulated within this process. */
+  /** Undefined if this process simulates the AI. */
   endpoint?: { baseUrl: string; apiKey: string | null; poolKey: string; poster: Poster; timeoutMs: number };
 }
 
 /**
- * Result of one call. `outcome` and tokens are for the ledger. `text` is the completion, "" if the response has none; `error` says
- * why there is no response, without any part of the key. After a temporary error nothing was billed, and the call can be retried.
+ * Result of one call. The ledger uses `outcome` and the tokens. `text` is the completion, "" if the response has none. `error` says why
+ * there is no response and contains no part of the key. After a temporary error nothing is billed, and the call can be retried.
  */
 export type AiResult = {
   outcome: 'answered' | 'refused' | 'unknown';
@@ -29,15 +29,15 @@ export type AiResult = {
 type AiFailure = Extract<AiResult, { error: string }>;
 
 const maxErrorLength = 300;
-/** Maximum length of a provider's error that is searched for the key, in UTF-16 units. */
+/** Maximum length of a provider's error message that is examined, in UTF-16 units. */
 const maxReadLength = 2_000;
 
-/** Models, each with its base_url, that refused `max_tokens`. */
+/** Models that refused `max_tokens`, as [base_url, model]. */
 const newerModels = new LRUCache<string, true>({ max: 1_000 });
 
 /**
- * Requests one completion, once: a request that may have been billed is never sent again. If a model refuses `max_tokens`, as OpenAI's
- * newer ones do, the request is repeated with `max_completion_tokens`, which that model gets from then on.
+ * Requests one completion. Never repeats a request that may have been billed. If a model refuses `max_tokens`, like OpenAI's newer
+ * models, sends the request again with `max_completion_tokens` and remembers that for the model.
  */
 export async function askAi({ model, endpoint }: AiProvider, prompt: Prompt): Promise<AiResult> {
   if (!endpoint) return completed(JSON.stringify(sandboxCompletion(prompt)), prompt);
@@ -60,7 +60,7 @@ function completionsUrl({ baseUrl }: Endpoint): string {
   return `${baseUrl}/chat/completions`;
 }
 
-/** Sends one request; `bound` is the parameter that limits its completion. Never rejects. */
+/** Sends one request. `bound` is the parameter that limits the completion's length. Never rejects. */
 function post(
   model: string,
   endpoint: Endpoint,
@@ -77,7 +77,7 @@ function post(
   return poster.post({ poolKey, url: completionsUrl(endpoint), headers, body: JSON.stringify(body) });
 }
 
-/** Returns whether a request was refused, unbilled, for the parameter that limits its completion. */
+/** Returns whether the provider refused a request, unbilled, because of `max_tokens`. */
 function asksForOtherBound({ status, error, body }: PostResult): boolean {
   return status === 400 && !error && body.includes('max_completion_tokens');
 }
@@ -92,7 +92,7 @@ const Billed = z.object({
   usage: z.object({ prompt_tokens: count, completion_tokens: count, total_tokens: count.nullish() }),
 });
 
-/** Returns the result of a 2xx. Without `usage` the upper bound of its texts is billed; without a completion, the whole reservation. */
+/** Returns the result of a 2xx. Without `usage`, the upper bound of its texts counts as billed. Without a completion, the whole reservation. */
 function completed(body: string, { tokensAtMost: promptTokensAtMost, maxTokens }: Prompt): AiResult {
   const read = jsonOf(body);
   const completion = completionIn(read);
@@ -100,7 +100,7 @@ function completed(body: string, { tokensAtMost: promptTokensAtMost, maxTokens }
   const billed = Billed.safeParse(read).data?.usage;
   if (billed) {
     const { prompt_tokens: promptTokens, completion_tokens, total_tokens } = billed;
-    // Some providers count reasoning tokens in the total only.
+    // Some providers count reasoning tokens only in the total.
     const completionTokens = Math.max(completion_tokens, (total_tokens ?? 0) - promptTokens);
     return { outcome: 'answered', promptTokens, completionTokens, text, isCutOff };
   }
@@ -109,9 +109,9 @@ function completed(body: string, { tokensAtMost: promptTokensAtMost, maxTokens }
   return { outcome: 'answered', promptTokens: promptTokensAtMost, completionTokens, text, isCutOff };
 }
 
-/** Mistral's models send parts; those that are not text are its reasoning. */
+/** Mistral's models send content in parts. Parts that are not text are reasoning. */
 const ContentPart = z.object({ type: z.string(), text: z.unknown().optional() });
-/** Parts of a completion that are read. */
+/** Maximum parts of a completion that are read. */
 const maxParts = 1_000;
 const tokens = z.number().nullish();
 const CompletionBody = z.object({
@@ -132,7 +132,7 @@ const CompletionBody = z.object({
   usage: z.object({ prompt_tokens: tokens, completion_tokens: tokens, total_tokens: tokens }).nullish(),
 });
 
-/** Returns the text of a chat completion, and whether its limit cut it off; undefined if the body is none. */
+/** Returns the text of a chat completion and whether the token limit cut it off. Returns undefined for any other body. */
 function completionIn(body: unknown): Completion | undefined {
   const choice = CompletionBody.safeParse(body).data?.choices[0];
   if (!choice) return undefined;
@@ -186,7 +186,7 @@ const unsentReasons = {
 
 const ErrorBody = z.object({ error: z.union([z.string(), z.object({ message: z.string() })]) });
 
-/** Returns a provider's error message; "" if it is not human-readable. */
+/** Returns a provider's error message, or "" if it is not human-readable. */
 function messageIn(body: string): string {
   const error = ErrorBody.safeParse(jsonOf(body)).data?.error;
   const said = typeof error === 'object' ? error.message : (error ?? body);
@@ -199,13 +199,13 @@ function messageIn(body: string): string {
 }
 
 /**
- * Returns a text, at most 300 characters, without the words that contain any four consecutive characters of the key. "" if it has six
- * consecutive letters and digits of the key with any separators between them: no single word then contains the key.
+ * Returns at most 300 characters of a text, with each word replaced that contains four consecutive characters of the key. Returns "" if
+ * the text has six consecutive letters and digits of the key even across separators, since single words then do not reveal it.
  */
 function withoutKey(text: string, apiKey: string | null): string {
   const key = (apiKey ?? '').toLowerCase();
-  const told = lettersOf(text);
-  if (partsOf(lettersOf(key), 6).some((part) => told.includes(part))) return '';
+  const letters = lettersOf(text);
+  if (partsOf(lettersOf(key), 6).some((part) => letters.includes(part))) return '';
   const parts = new Set(partsOf(key, 4));
   const hasPart = (word: string) =>
     partsOf(word.toLowerCase(), Math.min(4, key.length)).some((part) => parts.has(part));
@@ -213,7 +213,7 @@ function withoutKey(text: string, apiKey: string | null): string {
   return firstCodePoints(words.join(' '), maxErrorLength);
 }
 
-/** Returns every substring of a key with this length; a shorter key itself. */
+/** Returns every substring of a key with this length, or the key itself if it is shorter. */
 function partsOf(key: string, length: number): string[] {
   const size = Math.min(length, key.length);
   return Array.from({ length: size === 0 ? 0 : key.length - size + 1 }, (_, at) => key.slice(at, at + size));

@@ -7,8 +7,8 @@ import * as planning from './planning.sql.ts';
 import type { PlanningTools } from './planning-tools.ts';
 
 /**
- * Fails a plan that is still made under this claim. One without an agent gets `agentId` first, or is deleted if that is null too:
- * nobody could see it.
+ * Fails a plan that this claim still holds. A plan without an agent gets `agentId` first. If that is null too, deletes the plan, since no
+ * one could see it.
  */
 export async function failPlan(
   claim: planning.Claim,
@@ -37,6 +37,6 @@ export async function failHeldPlan(
   lastError: string,
 ): Promise<void> {
   const plan = await selectPlan(call.tx, account_id, id);
-  if (!plan) throw new Error(`plan ${id} has no agent, and cannot fail`);
+  if (!plan) throw new Error(`cannot fail plan ${id} because it has no agent`);
   await changePlansAtWork(call, [plan], (row) => failPlanning(row, lastError));
 }

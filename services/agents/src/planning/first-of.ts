@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Returns the schema of a list of which the first `most` entries are looked at: of a list each entry that is wrong is noted, and an AI may send any
- * number of them.
+ * Returns a list schema that validates only the first `most` entries. Zod records an issue for each invalid entry, and an AI may send any
+ * number of entries.
  */
 export function firstOf<List extends z.ZodType>(list: List, most: number) {
   return z.preprocess((value) => (Array.isArray(value) ? value.slice(0, most) : value), list);

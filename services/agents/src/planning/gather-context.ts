@@ -13,7 +13,7 @@ import { planningDocument } from './planning-document.ts';
 import type { PlanningTools } from './planning-tools.ts';
 import type { PlanningDocument } from './prompt.ts';
 
-/** Input of a plan. */
+/** The input for making a plan. */
 export interface PlanContext {
   agent: AgentRow;
   contact: Contact;
@@ -21,15 +21,15 @@ export interface PlanContext {
   document: PlanningDocument;
 }
 
-/** Maximum number of the conversation's messages in the document. */
+/** Maximum messages of the conversation in the document. */
 const conversationLength = 20;
 const maxPassages = 8;
-/** Maximum length of the trigger's text that is searched for, in code points. */
+/** Maximum length of the trigger's text used as the search query, in code points. */
 const searchedLength = 500;
 
 /**
- * Gathers the input of a plan from other modules and the search, outside of any transaction. Returns 'nobody' if no live agent plans
- * for an inbound message, or a failure if the plan's agent cannot make it. Throws service_unavailable if a module does not reply, or rate_limited too if the search is busy.
+ * Gathers the input of a plan from other modules and the search, outside any transaction. Returns 'nobody' if no live agent handles an
+ * inbound message, or a failure if its agent cannot make the plan. Throws service_unavailable, or rate_limited if the search is busy.
  */
 export async function gatherContext(
   claim: Claim,
@@ -64,12 +64,12 @@ export async function gatherContext(
 }
 
 /**
- * Returns the agent the plan was requested from, else the live one with the lowest id that works the pipeline of the contact's newest
- * open deal; with that deal, if there is one. Undefined if there is no agent.
+ * Returns the plan's agent and the contact's newest open deal in its pipelines, if any. A plan without an agent gets the live agent with
+ * the lowest id that works the deal's pipeline. Returns undefined if no agent is found.
  */
 async function findAgent({ id, account_id, agent_id, contact_id }: Claim, account: AccountContext, sql: Sql, ask: Ask) {
   const given = agent_id === null ? undefined : await selectAgent(sql, account_id, agent_id);
-  if (agent_id !== null && !given) throw new Error(`plan ${id} names an agent that is not there`);
+  if (agent_id !== null && !given) throw new Error(`plan ${id} refers to an agent that does not exist`);
   const pipelines = given
     ? given.pipelines.map((pipeline) => pipeline.id)
     : await selectWorkedPipelines(sql, account_id);

@@ -1,4 +1,4 @@
-/** Returns the value of a text that is JSON, else undefined. */
+/** Parses a JSON text. Returns undefined if it is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

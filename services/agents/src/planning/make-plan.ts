@@ -12,14 +12,14 @@ import { reserveBudget } from './reserve-budget.ts';
 import { settleAiCall } from './settle-call.ts';
 import { writePlan } from './write-plan.ts';
 
-/** Attempts per plan. */
+/** Maximum attempts per plan. */
 export const maxTries = 3;
 
 const switchedOff = 'AI agents is switched off';
 
 /**
- * Makes a claimed plan; the AI gets one chance to correct an unusable completion. No transaction is open during calls to others.
- * Throws service_unavailable if a module does not reply, or rate_limited too if the search is busy; the plan is as it was then.
+ * Makes a claimed plan. The AI gets one chance to correct an unusable completion. No transaction is open during outbound calls.
+ * Throws service_unavailable or rate_limited, and leaves the plan unchanged, if a module does not reply or the search is busy.
  */
 export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> {
   const account = await accountWithAgents(claim, tools);
@@ -54,7 +54,7 @@ export async function makePlan(claim: Claim, tools: PlanningRun): Promise<void> 
   }
 }
 
-/** Returns the account as it is now; undefined where AI agents is switched off, or the account suspended or gone. */
+/** Returns the current account; undefined if AI agents is switched off, or the account is suspended or deleted. */
 async function accountWithAgents(
   { account_id }: Claim,
   { accounts }: PlanningRun,
@@ -64,15 +64,12 @@ async function accountWithAgents(
   return account?.modules.includes('agents') ? account : undefined;
 }
 
-/** Returns whether a plan may go on whose first call was made. While the gateway does not reply it does: the call is billed. */
+/** Returns whether a plan may continue after its first call. It continues if the gateway does not reply, since that call is already billed. */
 async function stillHasAgents(claim: Claim, tools: PlanningRun): Promise<boolean> {
   try {
     return (await accountWithAgents(claim, tools)) !== undefined;
   } catch (error) {
-    tools.log.warn(
-      { err: error, plan: claim.id },
-      'an account could not be asked for; its plan is made by what is known',
-    );
+    tools.log.warn({ err: error, plan: claim.id }, 'cannot refresh the account; planning continues with cached data');
     return true;
   }
 }

@@ -1,8 +1,8 @@
 import { type Attributes, meter } from '@customer-platform/service-kit';
 import type { AiProvider, AiResult } from './ask-ai.ts';
 
-// Names, attributes and buckets are those of the OpenTelemetry conventions for generative AI. The model is left out on purpose: accounts
-// name their models as they like, and each name would be a series.
+// Names, attributes and buckets follow the OpenTelemetry conventions for generative AI. The model is omitted, because accounts choose the
+// names of their models and each name would create a time series.
 const tokenUsage = meter.createHistogram('gen_ai.client.token.usage', {
   unit: '{token}',
   description: 'Tokens of calls of AI providers, as billed, by type.',
@@ -15,7 +15,7 @@ const operationDuration = meter.createHistogram('gen_ai.client.operation.duratio
   advice: { explicitBucketBoundaries: [0.01, 0.04, 0.16, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92] },
 });
 
-/** Waits for a call that was just made, and measures its duration and, where the provider responded, its tokens. */
+/** Waits for a call and records its duration and, if the provider answered, its tokens. */
 export async function measureCall(provider: AiProvider, call: Promise<AiResult>): Promise<AiResult> {
   const attributes: Attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.provider.name': provider.name };
   const beganMs = performance.now();

@@ -39,14 +39,14 @@ it.each<[string, (desk: Desk) => Promise<unknown>]>([
     'AI agents is switched off',
     ({ account }) => platform.admin('PATCH', `/admin/accounts/${account.id}`, { modules: { agents: { on: false } } }),
   ],
-])('nothing is planned where %s', async (_, change) => {
+])('nothing is planned if %s', async (_, change) => {
   const desk = await openDesk(platform, ai);
   await change(desk);
   await desk.write('One');
   expect(await requested(desk)).toEqual([]);
 });
 
-it('nothing is planned for a contact who opts out of marketing or in again, and “ja” is an answer where nothing was withdrawn', async () => {
+it('nothing is planned for opt-outs and opt-ins, but “ja” is an answer if consent was not withdrawn', async () => {
   const desk = await openDesk(platform, ai);
   await desk.account.client.cdp.contacts.consents.record({
     params: { contact_id: desk.contact.id },
@@ -68,7 +68,7 @@ const media = { mime_type: 'image/jpeg', provider_id: 'file-7' };
 
 it.each<[string, string, object]>([
   ['a reaction', '👍', { type: 'reaction', reaction_to: 'm-1' }],
-  ['what WhatsApp does not pass on', '', { type: 'unsupported' }],
+  ['content that WhatsApp does not pass on', '', { type: 'unsupported' }],
   ['a picture without a word', '', { type: 'image', media }],
   ['a place without a name', ' \n', { type: 'location' }],
 ])('nothing is planned for %s, and no token is spent', async (_, text, more) => {
@@ -77,13 +77,13 @@ it.each<[string, string, object]>([
   expect(await requested(desk)).toEqual([]);
 });
 
-it('a plan is made for what is written beside a picture', async () => {
+it('a plan is made for the caption of a picture', async () => {
   const desk = await openDesk(platform, ai);
   await desk.write('How much is this one?', undefined, { type: 'image', media });
   expect(await requested(desk)).toMatchObject([{ trigger_text: 'How much is this one?', trigger_channel: 'whatsapp' }]);
 });
 
-it('a plan is made for a text that Messages of the release before announced, without a type', async () => {
+it('a plan is made for a text without a type, as announced by the previous release of Messages', async () => {
   const desk = await openDesk(platform, ai);
   const database = platform.database('agents');
   const { id, name, phone } = desk.contact;
@@ -97,7 +97,7 @@ it('a plan is made for a text that Messages of the release before announced, wit
   expect(rows).toEqual([{ trigger_text: 'Hello?' }]);
 });
 
-it('one message leads to one plan, however often it is told of', async () => {
+it('a message leads to one plan, even if it is redelivered', async () => {
   const desk = await openDesk(platform, ai);
   const database = platform.database('agents');
   const told: InboundRequest = {

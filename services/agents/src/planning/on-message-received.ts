@@ -8,8 +8,8 @@ import { insertInboundRequests } from '../plans/plan-requests.sql.ts';
 const { kind, audience, service } = messageReceived;
 
 /**
- * Requests a plan for each inbound message that says something, to an account with a live agent, once even if the message is redelivered; for
- * none by which the contact opts out of marketing, or in again.
+ * Requests a plan for each actionable inbound message to an account with a live agent. A redelivered message gets no second plan. Skips
+ * messages that opt out of marketing or opt in again.
  */
 export const onMessageReceived: Consumer<AgentsResources> = {
   name: kind,
@@ -25,7 +25,7 @@ export const onMessageReceived: Consumer<AgentsResources> = {
     const contacts = taken.map(({ account, data }) => ({ account_id: account, ...data.contact }));
     await keepGivenContacts(tx, contacts);
     const requests = taken
-      .filter(({ data }) => saysSomething(data.message))
+      .filter(({ data }) => isActionable(data.message))
       .map(({ account, data: { message, contact }, trace }) => {
         const { id: message_id, channel, body: text } = message;
         return { account_id: account, contact_id: contact.id, text, channel, message_id, trace: trace ?? null };
@@ -35,7 +35,7 @@ export const onMessageReceived: Consumer<AgentsResources> = {
   committed: ({ planner }) => planner.wake(),
 };
 
-/** Returns whether an agent can do something about a message; one that Messages of the release before announced has no type. */
-function saysSomething({ type, body }: Partial<InboundMessage> & Pick<InboundMessage, 'body'>): boolean {
+/** Returns whether an agent can act on a message. `type` is missing in events from the previous release of Messages. */
+function isActionable({ type, body }: Partial<InboundMessage> & Pick<InboundMessage, 'body'>): boolean {
   return body.trim() !== '' && type !== 'reaction' && type !== 'unsupported';
 }

@@ -28,15 +28,15 @@ afterAll(async () => {
   await ai.stop();
 });
 
-/** Returns what the ledger holds of the desk's agent. */
+/** Returns the ledger's entries of the desk's agent. */
 async function calls({ account, agentId }: Desk, where = platform) {
   return await where.database('agents')`
     select outcome, prompt_tokens, completion_tokens, reserved_tokens from ai_calls
     where account_id = ${account.id} and agent_id = ${agentId} order by began_at, id`;
 }
 
-describe('a completion that cannot be used', () => {
-  it('is corrected once by the AI, which is told what is wrong', async () => {
+describe('an unusable completion', () => {
+  it('is corrected once by the AI, which is told the problem', async () => {
     const desk = await openDesk(platform, ai);
     ai.replies = [says('Sure, I will answer that!')];
     await desk.write('Hello?');
@@ -65,7 +65,7 @@ describe('a completion that cannot be used', () => {
     expect(data).toMatchObject({ plan: { id: plan.id }, previous: { status: 'running', last_error: null } });
   });
 
-  it('that is no completion counts as all that it could use, unless it says what it was billed', async () => {
+  it('counts as its whole reservation if it is no completion, unless it reports its usage', async () => {
     const desk = await openDesk(platform, ai);
     ai.replies = [replies(200, '<html>'), replies(200, { usage: billed })];
     await desk.write('Hello?');
@@ -75,7 +75,7 @@ describe('a completion that cannot be used', () => {
     expect(empty).toMatchObject({ outcome: 'answered', prompt_tokens: 700, completion_tokens: 77 });
   });
 
-  it('without usage counts as what its texts have at most', async () => {
+  it('without usage counts as the upper bound of its texts', async () => {
     const desk = await openDesk(platform, ai);
     ai.otherwise = says(planOf(), null);
     await desk.write('Hello?');
@@ -89,7 +89,7 @@ describe('a completion that cannot be used', () => {
   });
 });
 
-it('a completion in parts is read without what the model thought', async () => {
+it('in parts is read without the reasoning', async () => {
   const desk = await openDesk(platform, ai);
   const text = JSON.stringify(planOf());
   const thinking = { type: 'thinking', thinking: [{ type: 'text', text: '{"goal": "Think"}' }] };
@@ -101,12 +101,12 @@ it('a completion in parts is read without what the model thought', async () => {
   expect(ai.requests).toHaveLength(1);
 });
 
-it('a plan waits while searches of its account have all the places for one', async () => {
+it('a plan waits while searches of its account take all permits', async () => {
   const desk = await openDesk(platform, ai);
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const held = Array.from({ length: 101 }, () => searches.use(desk.account.id, 'the test', () => over));
   await desk.write('Hello?');
-  await waitFor('a try', async () => {
+  await waitFor('an attempt', async () => {
     const rows = await platform.database('agents')`
       select from plans where account_id = ${desk.account.id} and planning_tries = 0
         and planning_error like '%the search of knowledge is busy%'`;
@@ -117,14 +117,14 @@ it('a plan waits while searches of its account have all the places for one', asy
   expect(await desk.made()).toMatchObject({ status: 'awaiting_approval' });
 });
 
-/** Returns a reply that refuses with this message. */
+/** Returns an error reply with this message. */
 const refuses = (status: number, text: string) =>
   replies(status, { error: { message: text, type: 'invalid', code: null } });
 
 describe('a completion that was cut off', () => {
   const cutOff = says('{"goal": "Answ', billed, 'length');
 
-  it('is asked for again with four times the tokens, which are reserved', async () => {
+  it('is requested again with four times the tokens, which are reserved', async () => {
     const desk = await openDesk(platform, ai);
     ai.replies = [cutOff];
     await desk.write('Hello?');
@@ -135,7 +135,7 @@ describe('a completion that was cut off', () => {
     expect(second!.reserved_tokens - first!.reserved_tokens).toBeGreaterThan(4_500);
   });
 
-  it('is so once only', async () => {
+  it('is requested again only once', async () => {
     const desk = await openDesk(platform, ai);
     ai.otherwise = cutOff;
     await desk.write('Hello?');
@@ -145,11 +145,11 @@ describe('a completion that was cut off', () => {
   });
 });
 
-describe('a model that takes no max_tokens', () => {
+describe('a model that refuses max_tokens', () => {
   const words =
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
 
-  it('is asked with max_completion_tokens at once, and from then on', async () => {
+  it('gets max_completion_tokens at once, and from then on', async () => {
     const desk = await openDesk(platform, ai, { settings: { model: 'gpt-newer' } });
     ai.otherwise = (request, response) => {
       const reply = 'max_tokens' in request.body ? refuses(400, words) : says(planOf());
@@ -169,7 +169,7 @@ describe('a model that takes no max_tokens', () => {
     expect(await calls(desk)).toMatchObject([{ outcome: 'answered' }, { outcome: 'answered' }]);
   });
 
-  it('is asked twice at most where it refuses both', async () => {
+  it('is called at most twice if it refuses both parameters', async () => {
     const desk = await openDesk(platform, ai, { settings: { model: 'gpt-neither' } });
     ai.otherwise = refuses(400, words);
     await desk.write('Hello?');
@@ -215,7 +215,7 @@ describe('a provider that refuses', () => {
       'The AI provider refused the call (400)',
     ],
     [
-      'by sending elsewhere',
+      'with a redirect',
       replies(302, '', { location: 'http://127.0.0.1:1/' }),
       'The AI provider responded with a redirect (302), which is not followed',
     ],
@@ -228,7 +228,7 @@ describe('a provider that refuses', () => {
     expect(await calls(desk)).toMatchObject([{ outcome: 'refused', prompt_tokens: 0, completion_tokens: 0 }]);
   });
 
-  it('for now is asked again, up to three times in all', async () => {
+  it('temporarily is called again, at most three times in total', async () => {
     const desk = await openDesk(platform, ai);
     ai.replies = [refuses(429, 'Slow down'), replies(503, 'upstream')];
     await desk.ask('Say hello');
@@ -255,7 +255,7 @@ describe('a provider that refuses', () => {
     expect(ai.requests).toHaveLength(6);
   });
 
-  it('connections is asked again, and fails the plan in the end', async () => {
+  it('connections is called again, and fails the plan in the end', async () => {
     const closed = await startFakeAi();
     await closed.stop();
     const desk = await openDesk(platform, ai, { settings: { base_url: `${closed.url}/v1` } });
@@ -264,7 +264,7 @@ describe('a provider that refuses', () => {
       [1, 2_000],
       [2, 10_000],
     ] as const) {
-      await waitFor(`try ${count}`, async () => (await calls(desk)).filter(({ outcome }) => outcome).length === count);
+      await waitFor(`end ${count}`, async () => (await calls(desk)).filter(({ outcome }) => outcome).length === count);
       platform.clock.advance(pauseMs);
     }
     const lastError = 'The AI provider cannot be reached: it refuses connections';
@@ -272,7 +272,7 @@ describe('a provider that refuses', () => {
   });
 });
 
-/** Makes one call, which gets `reply`, and expects the plan to fail and the whole reservation to count. */
+/** Makes one call that gets `reply`. Expects the plan to fail and the whole reservation to count. */
 async function expectCountedWhole(where: Platform, reply: AiReply, lastError: string) {
   const desk = await openDesk(where, ai);
   ai.otherwise = reply;
@@ -286,7 +286,7 @@ async function expectCountedWhole(where: Platform, reply: AiReply, lastError: st
   expect(ai.requests).toHaveLength(1);
 }
 
-describe('a call whose end nobody knows', () => {
+describe('a call with an unknown end', () => {
   it.each<[string, AiReply, string]>([
     [
       'gets too much',
@@ -294,12 +294,12 @@ describe('a call whose end nobody knows', () => {
       "The AI provider's response is longer than 64 KiB",
     ],
     ['breaks off', (_, response) => void response.destroy(), 'The AI provider closed the connection before responding'],
-  ])('since it %s counts as all that it could use, and is not made again', async (_, reply, lastError) => {
+  ])('since it %s counts as its whole reservation, and is not repeated', async (_, reply, lastError) => {
     await expectCountedWhole(platform, reply, lastError);
   });
 
-  it('since it takes too long counts as all that it could use, and is not made again', async () => {
-    // The only test with a short timeout: in others a slow response must not count as none.
+  it('because of a timeout counts as its whole reservation and is not repeated', async () => {
+    // Only this test has a short timeout. In other tests a slow response must not count as missing.
     const env = { AGENTS_AI_TIMEOUT_MS: '3000' };
     const impatient = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'], env });
     try {
@@ -309,7 +309,7 @@ describe('a call whose end nobody knows', () => {
     }
   }, 60_000);
 
-  it('leaves the conversation as it is', async () => {
+  it('leaves the conversation unchanged', async () => {
     const desk = await openDesk(platform, ai);
     ai.otherwise = replies(401, '');
     await desk.write('Hello?');
@@ -320,11 +320,11 @@ describe('a call whose end nobody knows', () => {
   });
 });
 
-describe('without what a plan needs', () => {
+describe('a plan without its requirements', () => {
   it.each([
     ['base_url', { base_url: '' }],
     ['model', { model: '' }],
-  ])('no call is made where the %s is not set', async (missing, settings) => {
+  ])('makes no call where the %s is not set', async (missing, settings) => {
     const desk = await openDesk(platform, ai, { settings });
     await desk.write('Hello?');
     const { status, last_error } = await desk.made();
@@ -335,14 +335,14 @@ describe('without what a plan needs', () => {
     expect(ai.requests).toHaveLength(0);
   });
 
-  it('a provider that needs no key is asked without one', async () => {
+  it('calls a provider that needs no key without one', async () => {
     const desk = await openDesk(platform, ai, { settings: { api_key: '' } });
     await desk.write('Hello?');
     expect(await desk.made()).toMatchObject({ status: 'awaiting_approval' });
     expect(ai.requests[0]!.headers.authorization).toBeUndefined();
   });
 
-  it('over budget no call is made', async () => {
+  it('makes no call over budget', async () => {
     const desk = await openDesk(platform, ai, { agent: { daily_limit: 100 } });
     await desk.write('Hello?');
     const { status, last_error, tokens } = await desk.made();
@@ -354,7 +354,7 @@ describe('without what a plan needs', () => {
     expect(ai.requests).toHaveLength(0);
   });
 
-  it('a plan waits for a module that is unavailable, and fails after a quarter of an hour', async () => {
+  it('a plan waits for an unavailable module, and fails after 15 minutes', async () => {
     const without = await startPlatform({ services: ['cdp', 'crm', 'agents'] });
     try {
       const { client } = await without.account();

@@ -8,7 +8,7 @@ import { reserveCall } from '../usage/ledger.ts';
 
 const ai = await startFakeAi();
 const platform = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'] });
-// Noon in Berlin: what counts by day must not see midnight.
+// Noon in Berlin, so that no test with daily counts crosses midnight.
 platform.clock.set(`${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T11:00:00Z`);
 beforeEach(() => {
   ai.requests = [];
@@ -34,7 +34,7 @@ async function allMade({ plans }: Desk, count: number) {
 }
 
 describe('20 messages at once', () => {
-  it('use no more than the budget, whatever their calls could have used', async () => {
+  it('never exceed the budget, even with parallel calls', async () => {
     const desk = await openDesk(platform, ai);
     await desk.ask('Say hello');
     await desk.made();
@@ -59,8 +59,8 @@ describe('20 messages at once', () => {
       const failed = (await desk.plans()).filter(({ status }) => status === 'failed').length;
       return ai.requests.length > 0 && failed + ai.requests.length === 20;
     };
-    await waitFor('each to be asked of the AI or refused', isEachAskedOrRefused, 60_000);
-    // A prompt has the previous messages, so that later calls reserve more than the first.
+    await waitFor('each to reach the AI or be refused', isEachAskedOrRefused, 60_000);
+    // A prompt includes the previous messages, so later calls reserve more than the first.
     const calls = ai.requests.length;
     expect([2, 3]).toContain(calls);
     for (const respond of pending) respond();
@@ -74,7 +74,7 @@ describe('20 messages at once', () => {
     expect(usage.account).toMatchObject({ daily_budget: budget, tokens_today: (calls + 1) * billed.total_tokens });
   }, 90_000);
 
-  it('lead to one call each, with two processes that make plans', async () => {
+  it('lead to one call each with two planning processes', async () => {
     const second = await startService(agents, platform.env('agents'), { clock: platform.clock.now });
     try {
       const desk = await openDesk(platform, ai);
@@ -88,7 +88,7 @@ describe('20 messages at once', () => {
     }
   }, 90_000);
 
-  it('are at most 4 of one account at once, and hold up no other account', async () => {
+  it('use at most 4 slots per account, and do not delay other accounts', async () => {
     const [busy, quiet] = [await openDesk(platform, ai), await openDesk(platform, ai)];
     const pending: (() => void)[] = [];
     ai.otherwise = (request, response) => {
@@ -97,7 +97,7 @@ describe('20 messages at once', () => {
       else respond();
     };
     await writeMany(busy, 20);
-    await waitFor('as many calls as there can be', () => ai.requests.length === 4);
+    await waitFor('the maximum number of calls', () => ai.requests.length === 4);
     await quiet.write('And I?');
     expect(await quiet.made()).toMatchObject({ status: 'awaiting_approval' });
     expect(ai.requests).toHaveLength(5);
@@ -107,7 +107,7 @@ describe('20 messages at once', () => {
   }, 90_000);
 });
 
-describe('a plan whose maker died', () => {
+describe('a plan whose process died', () => {
   /** Inserts a plan that was claimed `tries` times, with an open call. */
   async function begunBefore(desk: Desk, tries: number) {
     const { account, agentId, contact } = desk;
@@ -137,7 +137,7 @@ describe('a plan whose maker died', () => {
     });
   }
 
-  it('is made anew when the lease is over, and its open call counts as all that it could use', async () => {
+  it('is made again when the lease expires, and its open call counts as its whole reservation', async () => {
     const desk = await openDesk(platform, ai);
     const id = await begunBefore(desk, 1);
     platform.clock.advance(60_000);
@@ -145,7 +145,7 @@ describe('a plan whose maker died', () => {
     expect(plan).toMatchObject({ id, status: 'awaiting_approval', tokens: 1_000 + billed.total_tokens });
   });
 
-  it('is begun three times at most', async () => {
+  it('is started at most three times', async () => {
     const desk = await openDesk(platform, ai);
     const id = await begunBefore(desk, 3);
     platform.clock.advance(60_000);
@@ -155,7 +155,7 @@ describe('a plan whose maker died', () => {
   });
 });
 
-it('a plan that takes long is held by a short lease that is renewed, so that nobody else makes it unless its maker died', async () => {
+it('a slow plan keeps a short lease by renewing it, so no other process makes it unless its process dies', async () => {
   const second = await startService(agents, platform.env('agents'), { clock: platform.clock.now });
   try {
     const desk = await openDesk(platform, ai);
@@ -186,8 +186,8 @@ it('a plan that takes long is held by a short lease that is renewed, so that nob
 }, 60_000);
 
 describe('AIs that never respond', () => {
-  it('hold up no other account', async () => {
-    // No call reaches its timeout here: those that hang do so until the test responds.
+  it('do not delay other accounts', async () => {
+    // No call times out here. Hanging calls wait until the test responds.
     const env = { AGENTS_MAX_PLANNING: '12', AGENTS_AI_TIMEOUT_MS: '300000' };
     const small = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'], env });
     const open: (() => void)[] = [];
@@ -200,7 +200,7 @@ describe('AIs that never respond', () => {
         if (models.includes(request.body.model)) open.push(respond);
         else respond();
       };
-      // All begin at once: an account of which one takes long already would get fewer slots.
+      // All plans start at once, because an account with a slow plan would get fewer slots.
       await small.admin('POST', '/admin/queues/agents/planning/pause', { reason: 'the messages come first' });
       for (const desk of hanging) {
         await writeMany(desk, 10);
@@ -209,8 +209,8 @@ describe('AIs that never respond', () => {
       }
       expect(open).toEqual([]);
       await small.admin('POST', '/admin/queues/agents/planning/resume', { reason: 'they are there' });
-      // More if the first plan of an account was late: it takes one of the reserved slots.
-      await waitFor('all slots that are not kept to be taken', () => open.length >= 9, 30_000);
+      // It may be more, because an account's late first plan takes a reserved slot.
+      await waitFor('all unreserved slots to be taken', () => open.length >= 9, 30_000);
       for (let count = 1; count <= 2; count++) {
         await quiet.write(`And I, for the ${count}. time?`);
         await allMade(quiet, count);
@@ -230,7 +230,7 @@ describe('AIs that never respond', () => {
     }
   }, 120_000);
 
-  it('are asked one at a time after a call reached its timeout', async () => {
+  it('are called one at a time after a call timed out', async () => {
     const env = { AGENTS_AI_TIMEOUT_MS: '500' };
     const impatient = await startPlatform({ services: ['cdp', 'crm', 'messaging', 'agents'], env });
     try {
@@ -239,11 +239,11 @@ describe('AIs that never respond', () => {
       await writeMany(desk, 12);
       const ended = await allMade(desk, 12);
       expect(ended.map(({ status }) => status)).toEqual(Array(12).fill('failed'));
-      // The ledger has the order of the calls: each is reserved after it got its slot, and settled before it releases it.
+      // The ledger shows the order of calls. Each is reserved after it gets its slot and settled before it releases the slot.
       const calls = await impatient.database('agents')<{ began_at: Date; ended_at: Date }[]>`
         select began_at, ended_at from ai_calls where account_id = ${desk.account.id} order by began_at, ended_at`;
       expect(calls).toHaveLength(12);
-      // Only the first four may have been claimed before any call timed out.
+      // Only the first four can be claimed before a call times out.
       const overlapping = calls.filter((call, index) => {
         return index >= 4 && calls.slice(0, index).some(({ ended_at }) => ended_at > call.began_at);
       });

@@ -13,8 +13,8 @@ afterAll(async () => {
   await ai.stop();
 });
 
-describe('a plan for somebody who shows no number', () => {
-  it('answers where they wrote', async () => {
+describe('a plan for a contact without a phone number', () => {
+  it('answers on the channel of the message', async () => {
     const desk = await openDesk(platform, ai);
     const { client } = desk.account;
     const hidden = { from: null, user_id: 'DE.1349120865530274', name: 'Ada' };
@@ -30,8 +30,8 @@ describe('a plan for somebody who shows no number', () => {
   });
 });
 
-describe('a plan for what a customer wrote', () => {
-  it('is made from one call of the AI, and waits for approval', async () => {
+describe("a plan for a customer's message", () => {
+  it('is made with one AI call and waits for approval', async () => {
     const desk = await openDesk(platform, ai);
     const text = 'He said "when do you open?"\nThanks — ☕ \\o/';
     expect((await desk.write(text)).status).toBe(200);
@@ -86,7 +86,7 @@ describe('a plan for what a customer wrote', () => {
     expect(event.data).toMatchObject({ plan, previous: { status: 'running', steps: [], goal: '' } });
   });
 
-  it('is not made for somebody without an open deal in a pipeline of a live agent', async () => {
+  it('is not made if the contact has no open deal in a pipeline of a live agent', async () => {
     const desk = await openDesk(platform, ai);
     expect((await desk.write('Who are you?', '+4930555001')).status).toBe(200);
     await desk.write('When do you open?');
@@ -113,7 +113,7 @@ describe('a plan for what a customer wrote', () => {
     expect(await desk.made()).toMatchObject({ agent: { id: second }, deal: { title: 'Newer', stage: 'Begun' } });
   });
 
-  it('knows what was said before', async () => {
+  it('includes the previous messages', async () => {
     const desk = await openDesk(platform, ai);
     await desk.write('First question');
     const first = await desk.made();
@@ -125,13 +125,13 @@ describe('a plan for what a customer wrote', () => {
   });
 });
 
-describe('what a call may use', () => {
+describe('the maximum usage of a call', () => {
   it.each([
     ['hieroglyphs', '𓀀𓂀𓃻'],
     ['rare ideographs', '𠀋𪚥𫝑'],
     ['symbols', '⨌⟁҉꙰'],
     ['control characters', '\u0001\u0002'],
-  ])('is reserved before it is made, though its prompt is full of %s', async (_, signs) => {
+  ])('is reserved before it is made, even if its prompt is full of %s', async (_, signs) => {
     const desk = await openDesk(platform, ai);
     const text = signs.repeat(Math.floor(4_000 / signs.length));
     ai.otherwise = ({ body }, response) => {
@@ -148,7 +148,7 @@ describe('what a call may use', () => {
   });
 });
 
-it('a plan that was asked for has the goal that was given, and needs no deal', async () => {
+it('a requested plan has the given goal and needs no deal', async () => {
   ai.otherwise = says(planOf(message('Hello', {}), message('Hello again', { channel: 'sms' })));
   const desk = await openDesk(platform, ai);
   await desk.account.client.crm.deals.lose({ params: { deal_id: desk.deal.id }, body: {} });
@@ -163,7 +163,7 @@ it('a plan that was asked for has the goal that was given, and needs no deal', a
   expect(ai.requests[0]!.document).toMatchObject({ goal: 'Win them back', deal: null });
 });
 
-describe('what was planned', () => {
+describe('the finished plan', () => {
   it('has each step as the AI planned it, due after its delay', async () => {
     const desk = await openDesk(platform, ai);
     const stage = desk.pipeline.stages[1]!;
@@ -200,7 +200,7 @@ describe('what was planned', () => {
     expect([followUp - first, moved - first]).toEqual([86_400_000, 300_000]);
   });
 
-  it('of an agent whose steps are approved waits step by step', async () => {
+  it('waits for approval step by step if the agent requires that', async () => {
     const desk = await openDesk(platform, ai, { agent: { approval_mode: 'step', approval_timeout_seconds: 60 } });
     ai.otherwise = says({ ...planOf(), approval_reasons: [] });
     await desk.write('Hello?');
@@ -214,18 +214,18 @@ describe('what was planned', () => {
     expect(Date.parse(plan.expires_at!) - Date.parse(plan.created)).toBeLessThan(90_000);
   });
 
-  it('of an agent that needs no approval runs at once', async () => {
+  it('runs at once if the agent needs no approval', async () => {
     const desk = await openDesk(platform, ai, { agent: { approval_mode: 'none' } });
     ai.otherwise = says(planOf({ action: 'add_note', params: { body: 'They asked' } }));
     await desk.write('Hello?');
     const plan = await desk.made(({ status }) => status === 'completed' || status === 'failed');
     expect(plan).toMatchObject({ status: 'completed', expires_at: null, steps: [{ status: 'done' }] });
-    // Whatever asked for approval would have come before it.
+    // An event that asks for approval would have arrived before this one.
     await platform.event(desk.account.id, 'plan.completed');
     expect(platform.events(desk.account.id).some(({ type }) => type === 'plan.awaiting_approval')).toBe(false);
   });
 
-  it('is completed where it has no steps', async () => {
+  it('is completed if it has no steps', async () => {
     const desk = await openDesk(platform, ai);
     ai.otherwise = says({ ...planOf(), steps: [] });
     await desk.write('Thanks!');
@@ -234,7 +234,7 @@ describe('what was planned', () => {
     expect(data).toMatchObject({ plan: { status: 'completed' }, previous: { status: 'running' } });
   });
 
-  it('is not kept where the agent was deleted meanwhile, and what it cost is', async () => {
+  it('is discarded if the agent was deleted meanwhile, but its cost is counted', async () => {
     const desk = await openDesk(platform, ai);
     const { client } = desk.account;
     ai.otherwise = async (request, response) => {
@@ -247,7 +247,7 @@ describe('what was planned', () => {
   });
 });
 
-it('a sandbox account has its plans made without any AI being asked', async () => {
+it("a sandbox account's plans are made without calling an AI", async () => {
   const { testClient: client } = await platform.account();
   const contact = await client.cdp.contacts.create({ body: { name: 'Casey', phone: '+493010000001' } });
   const params = { agent_id: await makeLiveAgent(client) };
@@ -275,7 +275,7 @@ describe('knowledge', () => {
   it.each([
     ['Do you deliver on Saturday?', 'until noon'],
     ['すみません、土曜日は配送していますか？🙏', '正午まで'],
-  ])('is told to the AI as passages with the titles of their sources: %s', async (asked, told) => {
+  ])('is sent to the AI as passages with the titles of their sources: %s', async (asked, told) => {
     const desk = await openDesk(platform, ai);
     const body = '# Saturday\n\nOn Saturday we deliver until noon.\n\n# 配達\n\n土曜日の配送は正午までです。';
     const source = await ready(desk.account, { kind: 'article', title: 'Delivery', body });
@@ -289,7 +289,7 @@ describe('knowledge', () => {
     });
   });
 
-  it('that is to be answered exactly is, whether the AI names it or writes words of its own', async () => {
+  it('with answer_exactly is sent verbatim, whether the AI quotes it or writes its own text', async () => {
     const desk = await openDesk(platform, ai);
     const body = 'Mo–Fr 9–17 Uhr.\nSa geschlossen.';
     const faq = await ready(desk.account, { kind: 'faq', title: 'When do you open?', body, answer_exactly: true });

@@ -6,18 +6,18 @@ import { makePlan, maxTries } from './make-plan.ts';
 import { type Claim, claimPlans, plansToMake } from './planning.sql.ts';
 import type { PlanningTools } from './planning-tools.ts';
 
-/** Maximum time that a plan waits for an unavailable module. */
+/** Maximum time that a plan waits for an unavailable module or a busy search. */
 const longestWaitMs = 15 * 60_000;
 
-/** End of planning: that of its last AI call, and `failure` if the plan is to fail with it. */
+/** End of planning. `end` describes the last AI call; `failure` is the reason if the plan must fail. */
 interface PlanningEnd {
   end: RunEnd;
   failure?: string;
 }
 
 /**
- * Returns the queue that makes plans: at most AGENTS_MAX_PLANNING at once per process and 4 per account; one at a time for an account
- * whose AI timed out. Wakes `steps` for plans that may run.
+ * Returns the queue that makes plans. It makes at most AGENTS_MAX_PLANNING at once per process and 4 per account, and one at a time for
+ * an account whose AI timed out. Wakes `steps` for plans that may run.
  */
 export function planning(tools: PlanningTools, steps: Worker): DueWork<Claim, PlanningEnd> {
   const { clock, log } = tools;
@@ -39,7 +39,7 @@ export function planning(tools: PlanningTools, steps: Worker): DueWork<Claim, Pl
       signal.throwIfAborted();
       return { end };
     },
-    // A plan waits for an unavailable module or a busy search, and is retried after an error of our own; neither for ever.
+    // Waiting for an unavailable module or a busy search does not count as an attempt. `giveUp` limits the total wait.
     counts: (error) => !isUnavailable(error),
     giveUp({ id, created_at, attempts }, error) {
       const ageMs = clock().getTime() - created_at.getTime();

@@ -9,7 +9,7 @@ import type { FoundPassage } from '../knowledge/search.ts';
 import type { Claim } from './planning.sql.ts';
 import type { PlanningDocument } from './prompt.ts';
 
-/** Input of a planning document. */
+/** Facts that a planning document is made from. */
 export interface PlanningFacts {
   claim: Claim;
   account: AccountContext;
@@ -19,69 +19,69 @@ export interface PlanningFacts {
   /** Channels that reach the contact. */
   channels: Channel[];
   deal: NumberedDeal | null;
-  /** Stages of the deal's pipeline; empty if the pipeline was deleted meanwhile. */
+  /** Stages of the deal's pipeline; empty if the pipeline has been deleted since. */
   stages: readonly { id: number; name: string }[];
   messages: readonly { id: string; direction: 'in' | 'out'; channel: Channel; at: string; body: string }[];
   passages: readonly FoundPassage[];
   now: Date;
 }
 
-/** Maximum lengths of texts in the document, in characters. */
-const told = { trigger: 2_000, message: 1_000, passage: 2_000, notes: 2_000, field: 200, workflow: 30_000 };
-/** Maximum number of a contact's tags, and of its fields. */
-const maxTold = 30;
+/** Maximum lengths of texts in the document, in UTF-16 units. */
+const maxLengths = { trigger: 2_000, message: 1_000, passage: 2_000, notes: 2_000, field: 200, workflow: 30_000 };
+/** Maximum number of a contact's tags, and of its fields, in the document. */
+const maxTagsOrFields = 30;
 
-/** Returns the document that the AI plans from. */
+/** Returns the document from which the AI plans. */
 export function planningDocument(facts: PlanningFacts): PlanningDocument {
   const { claim, account, agent, contact, channels, messages, passages } = facts;
   const { name, timezone, country, language } = account;
   return {
     now: formatInstant(facts.now, timezone),
     business: { name, timezone, country, language },
-    agent: tellAgent(agent, facts.blocks),
+    agent: documentAgent(agent, facts.blocks),
     trigger: {
       kind: claim.trigger,
       channel: claim.trigger_channel,
-      text: beginning(claim.trigger_text, told.trigger),
+      text: beginning(claim.trigger_text, maxLengths.trigger),
     },
     goal: claim.goal === '' ? null : claim.goal,
-    contact: tellContact(contact, channels),
-    deal: tellDeal(facts),
+    contact: documentContact(contact, channels),
+    deal: documentDeal(facts),
     conversation: messages
       .filter(({ id }) => id !== claim.trigger_id)
       .map(({ direction, channel, at, body }) => {
         const from = direction === 'in' ? ('contact' as const) : ('business' as const);
-        return { from, channel, at, text: beginning(body, told.message) };
+        return { from, channel, at, text: beginning(body, maxLengths.message) };
       }),
     passages: passages.map(({ source, heading_path, text, exact }) => {
-      return { source, headings: heading_path, text: exact ? text : beginning(text, told.passage), exact };
+      return { source, headings: heading_path, text: exact ? text : beginning(text, maxLengths.passage), exact };
     }),
   };
 }
 
-function tellAgent({ name, role, actions }: AgentRow, blocks: readonly WorkflowBlock[]): PlanningDocument['agent'] {
-  const workflow = fitting(blocks, told.workflow);
+function documentAgent({ name, role, actions }: AgentRow, blocks: readonly WorkflowBlock[]): PlanningDocument['agent'] {
+  const workflow = fitting(blocks, maxLengths.workflow);
   return { name, role, actions, workflow, workflow_blocks_left_out: blocks.length - workflow.length };
 }
 
-/** Returns the contact without phone and email, which planning does not need. */
-function tellContact({ name, tags, fields }: Contact, channels: Channel[]): PlanningDocument['contact'] {
-  const toldFields = Object.entries(fields)
-    .slice(0, maxTold)
-    .map(([key, value]) => [key, typeof value === 'string' ? beginning(value, told.field) : value]);
-  return { name, channels, tags: tags.slice(0, maxTold), fields: Object.fromEntries(toldFields) };
+/** Returns the contact without its phone and email, which planning does not need. */
+function documentContact({ name, tags, fields }: Contact, channels: Channel[]): PlanningDocument['contact'] {
+  const shownFields = Object.entries(fields)
+    .slice(0, maxTagsOrFields)
+    .map(([key, value]) => [key, typeof value === 'string' ? beginning(value, maxLengths.field) : value]);
+  return { name, channels, tags: tags.slice(0, maxTagsOrFields), fields: Object.fromEntries(shownFields) };
 }
 
-/** Returns the deal, at least with its own stage: its pipeline may change between the two requests. */
-function tellDeal({ deal, stages }: PlanningFacts): PlanningDocument['deal'] {
+/** Returns the deal with its pipeline's stages. If the pipeline was deleted between the two requests, has only the deal's stage. */
+function documentDeal({ deal, stages }: PlanningFacts): PlanningDocument['deal'] {
   if (!deal) return null;
   const { title, stage, value_minor, currency, notes } = deal;
-  const toldStages = stages.map(({ id, name }) => ({ id, name }));
-  const pipeline = { ...deal.pipeline, stages: toldStages.length === 0 ? [stage] : toldStages };
-  return { title, stage, pipeline, value_minor, currency, notes: beginning(notes, told.notes) };
+  const shownStages = stages.map(({ id, name }) => ({ id, name }));
+  const pipeline = { ...deal.pipeline, stages: shownStages.length === 0 ? [stage] : shownStages };
+  return { title, stage, pipeline, value_minor, currency, notes: beginning(notes, maxLengths.notes) };
 }
 
-/** Returns as many of the first items as fit into `length` characters of JSON. */
+/** Returns the first items that fit into `length` characters of JSON. */
 function fitting<Item>(items: readonly Item[], length: number): Item[] {
   let left = length;
   const end = items.findIndex((item) => {

@@ -11,7 +11,7 @@ export interface PlanningTools extends Foundation<AgentsConfig> {
 
 /** Dependencies of one run of planning. */
 export interface PlanningRun extends PlanningTools {
-  /** Aborted once the process stops or loses the plan: call results are not written then, and the plan is made again. */
+  /** Aborted when the process stops or loses the plan. Call results are then not written, and the plan is made again. */
   signal: AbortSignal;
   /** Called with the result of each AI call. */
   onCallEnded(result: AiResult): void;

@@ -14,8 +14,8 @@ export const plansToMake: DueTable = {
 };
 
 /**
- * A plan that is being made. `attempts` identifies the claim: each claim increments it, and only the end of the latest one ever
- * decrements it.
+ * A plan that is being made. `attempts` identifies the claim. Each claim increments it, and only the end of the latest claim can
+ * decrement it.
  */
 export interface Claim extends DueRow {
   id: number;
@@ -47,12 +47,12 @@ const isHeld = (sql: Sql, { account_id, id, attempts }: Claim) => sql`
   plans.account_id = ${account_id} and plans.id = ${id} and plans.status = 'running' and planning_due_at is not null
     and planning_tries = ${attempts}`;
 
-/** Columns that a plan has of its agent `a`. */
+/** Assigns the plan's columns that come from its agent `a`. */
 const ofAgent = (sql: Sql) => sql`agent_id = a.id, workflow_version = a.live_version, approval_mode = a.approval_mode`;
 
 /**
- * Locks a plan that is still being made under this claim. Returns its agent, null if none was found yet; undefined if the plan was
- * cancelled or claimed again.
+ * Locks a plan that is still being made under this claim. Returns its agent, null if none is assigned yet. Returns undefined if the plan
+ * was canceled or claimed again.
  */
 export async function holdPlan(tx: Sql, claim: Claim): Promise<{ agent_id: number | null } | undefined> {
   const [row] = await tx<{ agent_id: number | null }[]>`
@@ -60,7 +60,7 @@ export async function holdPlan(tx: Sql, claim: Claim): Promise<{ agent_id: numbe
   return row;
 }
 
-/** Assigns an agent to a locked plan, which is visible from then on. */
+/** Assigns an agent to a locked plan, which makes the plan visible. */
 export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: number): Promise<void> {
   await tx`
     update plans p set ${ofAgent(tx)}
@@ -69,8 +69,8 @@ export async function assignAgent(tx: Sql, { account_id, id }: Claim, agentId: n
 }
 
 /**
- * Locks a plan that is still being made under this claim, and writes its agent, contact, deal and model, which are shown before it is made. Returns
- * false if it was cancelled or claimed again.
+ * Locks a plan that is still being made under this claim, and writes its agent, contact, deal and model. The API shows these before the
+ * plan is made. Returns false if the plan was canceled or claimed again.
  */
 export async function assignPlan(
   tx: Sql,
@@ -86,17 +86,17 @@ export async function assignPlan(
   return count === 1;
 }
 
-/** Deletes a plan for which there is no agent. */
+/** Deletes a plan that has no agent. */
 export async function dropPlan(sql: Sql, claim: Claim): Promise<void> {
   await sql`delete from plans where ${isHeld(sql, claim)} and agent_id is null`;
 }
 
-/** Schedules a plan to be made again at `dueAt`, after an error. */
+/** Schedules another attempt to make a plan at `dueAt`, after an error. */
 export async function postponePlan(sql: Sql, claim: Claim, dueAt: Date, error: string): Promise<void> {
   await sql`update plans set planning_due_at = ${dueAt}, planning_error = ${error} where ${isHeld(sql, claim)}`;
 }
 
-/** Returns the ids of the pipelines that live agents of an account work, each once: with very many agents the pairs would be a million rows. */
+/** Returns the distinct ids of pipelines that live agents of an account work. With very many agents, the pairs could be a million rows. */
 export async function selectWorkedPipelines(sql: Sql, accountId: string): Promise<number[]> {
   const [row] = await sql<{ ids: number[] }[]>`
     select array(
@@ -105,7 +105,7 @@ export async function selectWorkedPipelines(sql: Sql, accountId: string): Promis
   return row!.ids;
 }
 
-/** Returns the lowest id of the live agents that work a pipeline; undefined if there is none. */
+/** Returns the lowest id of the live agents that work a pipeline; undefined if no agent does. */
 export async function selectAgentOfPipeline(
   sql: Sql,
   accountId: string,

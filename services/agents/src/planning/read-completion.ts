@@ -17,24 +17,24 @@ import type { PlanningDocument } from './prompt.ts';
 
 const maxSteps = 10;
 const maxDelayMinutes = 43_200;
-/** Maximum chain of plans through follow-ups: an agent must not go on for ever by itself. */
+/** Maximum length of a chain of follow-ups, so that an agent does not continue by itself forever. */
 export const maxFollowUps = 10;
-/** Maximum number of follow-ups per plan: with more, plans would multiply. */
+/** Maximum follow-ups per plan. With more than one, plans would multiply. */
 const maxFollowUpsOfPlan = 1;
 const maxReasons = 10;
-/** Ten steps with all their parameters have about two hundred commas and brackets; texts around the JSON may have some. */
+/** Ten steps with all parameters have about 200 commas and brackets. The limit leaves room for text around the JSON. */
 const maxStructure = { structure: 4_000, depth: 100 };
 /** Maximum number of problems reported per completion. */
-const maxToldIssues = 5;
+const maxReportedIssues = 5;
 
-/** Facts that a completion is checked against. */
+/** Facts against which a completion is validated. */
 export interface CompletionContext {
   document: PlanningDocument;
   /** Number of plans that led to this one. */
   followUps: number;
 }
 
-/** A step as the AI planned it; its delay counts from when the plan is written. */
+/** A step as the AI planned it. Its delay starts when the plan is written. */
 type PlannedStep = Pick<NewStep, 'action' | 'title' | 'reason' | 'params' | 'detail' | 'editable'> & {
   delayMinutes: number;
 };
@@ -47,7 +47,7 @@ export interface PlannedPlan {
   steps: PlannedStep[];
 }
 
-/** Text that is only shown: too long, it is truncated, not refused. */
+/** Text that is only displayed. Excess text is truncated, not refused. */
 const shownText = (max: number) => z.string().transform((text) => firstCodePoints(text.trim(), max));
 const shownOrNone = (max: number) =>
   shownText(max)
@@ -61,7 +61,7 @@ function wholeNumber(min: number, max: number) {
 }
 
 const PlanJson = z.object({
-  goal: shownText(500).refine((goal) => goal !== '', { error: 'must be a text that is not empty' }),
+  goal: shownText(500).refine((goal) => goal !== '', { error: 'must be a non-empty string' }),
   rationale: shownOrNone(2_000),
   approval_reasons: firstOf(z.array(shownText(300)), maxReasons).nullish(),
   steps: firstOf(
@@ -83,21 +83,21 @@ type CompletedStep = z.output<typeof PlanJson>['steps'][number];
 
 const SentText = SendMessageParams.pick({ body: true });
 
-/** A completion that cannot be used; the message tells the AI why. */
+/** A completion that cannot be used. The message tells the AI why. */
 class UnusableCompletion extends Error {}
 
-/** Reads the plan in a completion. Returns the problem, as a sentence for the AI, if it cannot be used. */
+/** Reads the plan in a completion. If the plan cannot be used, returns the problem as a sentence for the AI. */
 export function readCompletion(text: string, context: CompletionContext): PlannedPlan | { problem: string } {
   try {
     const { goal, rationale, approval_reasons, steps } = parse(PlanJson, jsonIn(text), '');
     if (steps.filter(({ action }) => action === 'follow_up').length > maxFollowUpsOfPlan)
-      throw new UnusableCompletion(`steps must have at most ${maxFollowUpsOfPlan} follow_up: it leads to another plan`);
+      throw new UnusableCompletion(`steps must have at most ${maxFollowUpsOfPlan} follow_up, which makes another plan`);
     const planned = steps.map((step, index) => readStep(step, context, `steps[${index}]`));
     quoteExactFaq(planned, context.document);
     const approvalReasons = (approval_reasons ?? []).filter((reason) => reason !== '');
-    // A text that a step sends is shown twice.
+    // The API shows a step's text twice: in `params` and as `body`.
     if (jsonBytes({ goal, rationale, approvalReasons }) + 2 * jsonBytes(planned) > maxPlanBytes)
-      throw new UnusableCompletion(`its texts must be shorter: the plan has more than ${maxPlanBytes} bytes as JSON`);
+      throw new UnusableCompletion(`its texts must be shorter: the plan exceeds ${maxPlanBytes} bytes as JSON`);
     return { goal, rationale, approvalReasons, steps: planned };
   } catch (error) {
     if (error instanceof UnusableCompletion) return { problem: error.message };
@@ -116,8 +116,8 @@ function readStep(step: CompletedStep, context: CompletionContext, at: string): 
 }
 
 /**
- * Replaces the first message by the best passage, verbatim, if that is an FAQ to be answered exactly and the AI wrote its own text
- * instead of quoting it.
+ * Replaces the first message by the best passage if that is an FAQ with `answer_exactly`. Does nothing if the AI already quotes an exact
+ * passage.
  */
 function quoteExactFaq(steps: PlannedStep[], { trigger, passages: [best] }: PlanningDocument): void {
   const messages = steps.filter(({ action }) => action === 'send_message');
@@ -134,14 +134,14 @@ const defaultTitles: Record<AgentAction, string> = {
   move_stage: 'Move the deal',
 };
 
-/** Returns the channel of a message that names none: the customer's own if possible, else the first that reaches them. */
+/** Returns the default channel of a message: the trigger's channel if it reaches the customer, else the first that does. */
 export function channelOfReply({ trigger, contact: { channels } }: PlanningDocument): Channel | undefined {
   return channels.find((one) => one === trigger.channel) ?? channels[0];
 }
 
 type Made = Pick<NewStep, 'params' | 'detail' | 'editable'>;
 
-/** Readers of the params, by action. */
+/** Readers of a step's params, by action. */
 const readers: Record<AgentAction, (step: CompletedStep, context: CompletionContext, at: string) => Made> = {
   send_message({ params }, { document }, at) {
     const { trigger, contact, passages } = document;
@@ -166,7 +166,7 @@ const readers: Record<AgentAction, (step: CompletedStep, context: CompletionCont
   follow_up({ params, delay_minutes }, { followUps }, at) {
     if (followUps >= maxFollowUps)
       throw new UnusableCompletion(
-        `${at}.action must not be follow_up: ${maxFollowUps} have followed one another already`,
+        `${at}.action must not be follow_up: this chain already has ${maxFollowUps} follow-ups`,
       );
     if ((delay_minutes ?? 0) < 1)
       throw new UnusableCompletion(`${at}.delay_minutes must be at least 1 for a follow_up`);
@@ -193,7 +193,7 @@ function listed(names: readonly string[]): string {
 function jsonIn(text: string): unknown {
   const braced = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
   for (const candidate of [text, fencedIn(text), braced]) {
-    // Nobody pays for reading it: of very many small values it takes 20 ms.
+    // Parsing blocks the event loop for 20 ms if the text has very many small values.
     if (!candidate || brokenBound(candidate, maxStructure)) continue;
     try {
       return JSON.parse(candidate, (_, value) => (typeof value === 'string' ? storable(value) : value));
@@ -206,32 +206,32 @@ function jsonIn(text: string): unknown {
 
 const fence = '```';
 
-/** Returns the text of the first fenced block, without its language. No pattern: one for both fences takes quadratic time. */
+/** Returns the text of the first fenced block, without its language. A regular expression for both fences would take quadratic time. */
 function fencedIn(text: string): string | undefined {
   const begin = text.indexOf(fence);
   const end = begin === -1 ? -1 : text.indexOf(fence, begin + fence.length);
   return end === -1 ? undefined : text.slice(begin + fence.length, end).replace(/^json/i, '');
 }
 
-/** Returns a text that PostgreSQL can store, also in JSON: without NUL and lone surrogates. */
+/** Replaces NUL and lone surrogates, which PostgreSQL cannot store, not even in JSON. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, at: string): z.output<Schema> {
-  const parsed = schema.safeParse(value, { error: rightInstead });
+  const parsed = schema.safeParse(value, { error: defaultMessage });
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.slice(0, maxToldIssues).map(({ path, message }) => {
+  const issues = parsed.error.issues.slice(0, maxReportedIssues).map(({ path, message }) => {
     const location = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
     return `${`${at}${location}`.replace(/^\./, '') || 'the plan'} ${message}`;
   });
   throw new UnusableCompletion(issues.join('; '));
 }
 
-const kinds: Record<string, string> = { string: 'a text', array: 'a list', object: 'an object', record: 'an object' };
+const kinds: Record<string, string> = { string: 'a string', array: 'a list', object: 'an object', record: 'an object' };
 
-/** Returns the message of an issue for which the schema has none. */
-function rightInstead(issue: z.core.$ZodRawIssue): string | undefined {
+/** Returns the message of an issue if the schema does not define one. */
+function defaultMessage(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') return `must be ${kinds[issue.expected] ?? `a ${issue.expected}`}`;
   return issue.code === 'invalid_value' ? `must be one of ${issue.values.join(', ')}` : undefined;
 }

@@ -16,7 +16,7 @@ const request = (body: unknown, agentId = desk.agentId) =>
 const contact = () => desk.contact.id;
 
 describe('a plan', () => {
-  it('is there from the request on, and is made within seconds', async () => {
+  it('exists from the request on and is made within seconds', async () => {
     const asked = await request({ contact: contact(), goal: 'Say hello' });
     expect(asked).toMatchObject({
       status: 202,
@@ -48,16 +48,16 @@ describe('a request', () => {
     ['contact', { contact: '019ab000-0000-7000-8000-000000000001' }],
     ['goal', { goal: 'x'.repeat(501) }],
     ['goal', { goal: '' }],
-  ])('names %s where it is at fault: %j', async (field, body) => {
+  ])('is refused naming %s: %j', async (field, body) => {
     const given = field === 'goal' ? { contact: contact(), ...body } : body;
     expect(await request(given)).toMatchObject(invalid(field));
   });
 
-  it('takes a goal of 500 characters', async () => {
+  it('accepts a goal of 500 characters', async () => {
     expect((await request({ contact: contact(), goal: '🙂'.repeat(500) })).status).toBe(202);
   });
 
-  it('is refused for a contact that was deleted, even one that is known', async () => {
+  it('is refused for a deleted contact, even one already in the copy', async () => {
     const { client } = desk.account;
     const gone = await client.cdp.contacts.create({ body: { name: 'Gone' } });
     expect((await request({ contact: gone.id })).status).toBe(202);

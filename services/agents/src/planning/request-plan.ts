@@ -42,7 +42,7 @@ export const requestPlan = implement(contract.requestPlan, {
     };
     const id = await insertPlanRequest(tx, request, now);
     const plan = id === undefined ? undefined : await selectPlan(tx, account.id, id);
-    if (!plan) throw new Error('a plan that was asked for is not there');
+    if (!plan) throw new Error('the requested plan was not inserted');
     return toPlan(plan, account.timezone);
   },
   committed: ({ planner }) => planner.wake(),

@@ -10,7 +10,7 @@ import * as planning from './planning.sql.ts';
 import type { PlanningTools } from './planning-tools.ts';
 import type { Prompt } from './prompt.ts';
 
-/** A call that is about to be made. */
+/** An AI call that is about to be made. */
 interface PlannedCall {
   claim: planning.Claim;
   account: AccountContext;
@@ -20,8 +20,8 @@ interface PlannedCall {
 }
 
 /**
- * Writes the plan's agent, deal and model, and reserves the maximum tokens of the call. Returns the call's id with its provider, or
- * undefined if it must not be made: the plan has failed, or is no longer made under this claim.
+ * Writes the plan's agent, deal and model, and reserves the maximum tokens of the call. Returns the call's id with its provider. Returns
+ * undefined if the call must not be made, because the plan has failed or this claim has ended.
  */
 export async function reserveBudget(
   { claim, account, context, provider, prompt }: PlannedCall,
@@ -30,7 +30,7 @@ export async function reserveBudget(
   const { agent, contact, deal } = context;
   return await inWorkTransaction({ ...tools, resources: undefined }, async (work) => {
     const { tx, now } = work;
-    // Locks the agent first, like its archiving, which stops its plans, to avoid deadlocks.
+    // To avoid deadlocks, locks the agent first, as archiving the agent does before it stops the plans.
     const locked = await lockAgent(tx, account.id, agent.id);
     const model = 'missing' in provider ? '' : provider.model;
     if (!locked || !(await planning.assignPlan(tx, claim, { agent, contact, deal, model }))) return undefined;

@@ -6,12 +6,12 @@ import * as planning from './planning.sql.ts';
 import type { PlanningTools } from './planning-tools.ts';
 import type { Completion } from './prompt.ts';
 
-/** Pauses after a temporary error by attempt, in ms; after the last attempt the plan fails. */
+/** Milliseconds until the next attempt after a temporary error, by attempt. After the last attempt the plan fails. */
 const retryAfterMs = [2_000, 10_000];
 const longestRetryMs = 300_000;
 
 /**
- * Settles a call. Returns its completion, or undefined if there is none: the plan is retried later, or has failed.
+ * Settles a call. Returns its completion, or undefined if there is none, because the plan is retried later or has failed.
  */
 export async function settleAiCall(
   claim: planning.Claim,

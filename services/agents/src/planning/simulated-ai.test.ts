@@ -8,7 +8,7 @@ import { startSimulatedServer } from './simulated-server.ts';
 const source = { id: '019ab000-0000-7000-8000-000000000001', title: 'Opening hours', kind: 'article' as const };
 const passage = { source, headings: [], text: 'We open at 9.', exact: false };
 
-/** Returns the plan simulated for a document, as it would be stored. */
+/** Returns the simulated plan for a document, as it is stored. */
 function planFor(more: Partial<PlanningDocument> = {}) {
   const document = documentOf(more);
   const completion = sandboxCompletion(planningPrompt(document, document.trigger.text));
@@ -18,7 +18,7 @@ function planFor(more: Partial<PlanningDocument> = {}) {
 }
 
 describe('a simulated plan', () => {
-  it('quotes the best passage where the customer wrote, names its source, and notes the question', () => {
+  it("quotes the best passage on the customer's channel, names its source, and notes the question", () => {
     const plan = planFor({ passages: [passage, { ...passage, text: 'Something else.' }] });
     expect(plan.goal).toMatch(/^Simulated plan: /);
     expect(plan.rationale).toMatch(/^Simulated plan: /);
@@ -28,17 +28,17 @@ describe('a simulated plan', () => {
     ]);
   });
 
-  it('says that a colleague answers where no passage fits', () => {
+  it('says that a colleague will answer if no passage fits', () => {
     const [step] = planFor().steps;
     expect(step!.params).toMatchObject({ body: 'Thank you for your message. A colleague will answer you soon.' });
   });
 
-  it('answers exactly what is to be answered exactly', () => {
+  it('quotes an FAQ with answer_exactly', () => {
     const [step] = planFor({ passages: [{ ...passage, text: 'At 9.', exact: true }] }).steps;
     expect(step).toMatchObject({ params: { body: 'At 9.' }, editable: [] });
   });
 
-  it('goes where the contact can be reached', () => {
+  it('uses a channel that reaches the contact', () => {
     const contact = { ...documentOf().contact, channels: ['email' as const] };
     const [step] = planFor({ contact, trigger: { kind: 'manual', channel: null, text: 'Say hello' } }).steps;
     expect(step!.params).toMatchObject({ channel: 'email', channel_locked: false });
@@ -48,7 +48,7 @@ describe('a simulated plan', () => {
     ['no note without a deal', { deal: null }, ['send_message']],
     ['no note that is switched off', { agent: { ...documentOf().agent, actions: ['send_message'] } }, ['send_message']],
     ['no message that is switched off', { agent: { ...documentOf().agent, actions: ['add_note'] } }, ['add_note']],
-    ['nothing where nothing can be done', { agent: { ...documentOf().agent, actions: [] } }, []],
+    ['no step if no action is available', { agent: { ...documentOf().agent, actions: [] } }, []],
   ])('has %s', (_, document, actions) => {
     expect(planFor(document).steps.map(({ action }) => action)).toEqual(actions);
   });
@@ -56,7 +56,7 @@ describe('a simulated plan', () => {
   it.each<[string, (text: string) => Partial<PlanningDocument>]>([
     ['the customer wrote', (text) => ({ trigger: { kind: 'inbound_message', channel: 'whatsapp', text } })],
     ['is the goal', (text) => ({ trigger: { kind: 'manual', channel: null, text: '' }, goal: text })],
-  ])('is what %s, where that is a JSON object with steps', (_, documentWith) => {
+  ])('is what %s, if that is a JSON object with steps', (_, documentWith) => {
     const step = {
       action: 'add_note',
       title: 'Ring',
@@ -74,13 +74,13 @@ describe('a simulated plan', () => {
     for (const text of ['[{"steps":[]}]', '{"goal":"x"}', '"steps"', '{"steps":', deep])
       expect(planFor(documentWith(text)).goal).toMatch(/^Simulated plan: /);
     expect(planFor(documentWith('{"steps":[]}'))).toMatchObject({ goal: 'Simulated plan: as it was given', steps: [] });
-    // The demo's provider is a live account's: what its customers write is no plan.
+    // The demo's provider serves a live account, so it never uses a customer's message as a plan.
     const document = documentOf(given);
     const { content } = simulatedCompletion(planningPrompt(document, document.trigger.text)).choices[0]!.message;
     expect(JSON.parse(content).goal).toMatch(/^Simulated plan: /);
   });
 
-  it('is what the customer wrote also where it is longer than what the document tells of it', () => {
+  it("is the customer's whole message even if the document has only its beginning", () => {
     const long = JSON.stringify({ goal: 'x'.repeat(400), rationale: '\n', steps: [] });
     const document = documentOf({
       trigger: { kind: 'inbound_message', channel: 'whatsapp', text: long.slice(0, 100) },
@@ -92,7 +92,7 @@ describe('a simulated plan', () => {
     expect(sandboxCompletion(planningPrompt(document, larger)).usage.completion_tokens).toBe(1_500);
   });
 
-  it('is the same for the same request, in the shape of a completion', () => {
+  it('is the same for the same request, in the format of a completion', () => {
     const { messages } = planningPrompt(documentOf(), 'When do you open?');
     const completion = simulatedCompletion({ messages });
     expect(simulatedCompletion({ messages })).toEqual(completion);
@@ -103,14 +103,14 @@ describe('a simulated plan', () => {
     expect(completion).toMatchObject({ object: 'chat.completion', model: 'simulated', usage });
   });
 
-  it('is made of a request to correct a completion too', () => {
+  it('is also made for a repair prompt', () => {
     const asked = planningPrompt(documentOf({ passages: [passage] }), null);
     const corrected = simulatedCompletion(repairPrompt(asked, { text: 'Hm', isCutOff: false }, 'it is no JSON'));
     expect(corrected.choices).toEqual(simulatedCompletion(asked).choices);
   });
 });
 
-describe('a text that is too long', () => {
+describe('shortening a text', () => {
   it.each([
     ['One. Two. Three.', 100, 'One. Two. Three.'],
     ['One. Two. Three.', 12, 'One. Two.'],
@@ -124,7 +124,7 @@ describe('a text that is too long', () => {
 const post = (url: string, body: unknown) =>
   fetch(url, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) });
 
-it('the simulated server responds as an OpenAI-compatible provider, and takes messages', async () => {
+it('the simulated server responds like an OpenAI-compatible provider, and accepts messages', async () => {
   const server = await startSimulatedServer(0, '127.0.0.1');
   try {
     const { messages } = planningPrompt(documentOf({ passages: [passage] }), null);

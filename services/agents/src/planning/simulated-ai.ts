@@ -1,10 +1,10 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { brokenBound } from '@customer-platform/service-kit';
 import { jsonOf } from './json-of.ts';
-import { type ChatMessage, type PlanningDocument, type Prompt, type ToldPassage, writtenIn } from './prompt.ts';
+import { type ChatMessage, type DocumentPassage, type PlanningDocument, type Prompt, writtenIn } from './prompt.ts';
 import { channelOfReply } from './read-completion.ts';
 
-/** Model name that shows that no AI was used. */
+/** Model name that indicates that no AI was used. */
 export const simulatedModel = 'simulated';
 
 const quotedLength = 600;
@@ -19,21 +19,21 @@ interface SimulatedStep {
 }
 
 /**
- * Returns a completion in an AI provider's format, from the request alone: it quotes the best passage on the customer's channel and
- * notes the question on the deal. Deterministic. Counts one token per four characters.
+ * Returns a completion in an AI provider's format, computed from the request alone. It quotes the best passage on the customer's channel
+ * and adds the question to the deal as a note. Deterministic. Counts one token per four characters.
  */
 export function simulatedCompletion({ messages }: Pick<Prompt, 'messages'>) {
   const document = readDocument(messages);
   return completionOf(messages, document ? planFor(document) : nothingToPlan);
 }
 
-/** Returns the same for a sandbox, where what the contact wrote, or the goal, is the plan if it is a JSON object with `steps`: whoever tries things out decides. */
+/** Returns a completion for a sandbox. If the contact's message or the goal is a JSON object with `steps`, uses it as the plan. */
 export function sandboxCompletion(prompt: Pick<Prompt, 'messages' | 'maxTokens'>) {
   const plan = givenPlan(prompt.messages);
   return plan ? completionOf(prompt.messages, plan, prompt.maxTokens) : simulatedCompletion(prompt);
 }
 
-/** No more is counted than was reserved: a given plan may be longer than any that an AI would return. */
+/** Returns a completion of this plan. Counts at most `mostTokens`, the reservation, since a given plan may be longer than an AI's. */
 function completionOf(messages: readonly ChatMessage[], plan: object, mostTokens = Number.POSITIVE_INFINITY) {
   const content = JSON.stringify(plan);
   const prompt_tokens = tokensOf(messages.map((message) => message.content).join(''));
@@ -61,16 +61,16 @@ export function readDocument(messages: readonly ChatMessage[]): PlanningDocument
 
 function givenPlan(messages: readonly ChatMessage[]): object | undefined {
   const document = readDocument(messages);
-  // The document has but the beginning of a long text.
+  // Prefers the verbatim message, since the document has only the beginning of a long text.
   const written = messages.flatMap(({ role, content }) => (role === 'user' ? [writtenIn(content)] : []));
   const plan = [...written, document?.trigger.text, document?.goal]
-    .map((text) => (text == null || brokenBound(text, most) ? undefined : jsonOf(text)))
+    .map((text) => (text == null || brokenBound(text, givenPlanBounds) ? undefined : jsonOf(text)))
     .find((value): value is object => value instanceof Object && Object.hasOwn(value, 'steps'));
   return plan && { goal: 'Simulated plan: as it was given', ...plan };
 }
 
-/** Bounds of a given plan: a text beyond them is none. */
-const most = { structure: 20_000, depth: 50 };
+/** Bounds of a given plan. A text beyond them is not used as a plan. */
+const givenPlanBounds = { structure: 20_000, depth: 50 };
 
 const tokensOf = (text: string) => Math.ceil(text.length / 4);
 
@@ -110,7 +110,7 @@ function planFor(document: PlanningDocument) {
 function messageOn(
   channel: Channel,
   trigger: PlanningDocument['trigger']['kind'],
-  best: ToldPassage | undefined,
+  best: DocumentPassage | undefined,
 ): SimulatedStep {
   const step = (title: string, reason: string, params: object): SimulatedStep => {
     return { action: 'send_message', title, reason, delay_minutes: 0, params: { channel, ...params } };
@@ -128,7 +128,7 @@ function messageOn(
   return step('Say that a colleague answers', 'Nothing that is written down answers it.', { body });
 }
 
-/** Returns the beginning of a text, up to its last sentence, else its last word, within `length` characters. */
+/** Shortens a text to `length` UTF-16 units, after its last complete sentence, else its last complete word. */
 export function shortened(text: string, length: number): string {
   const whole = text.trim();
   if (whole.length <= length) return whole;

@@ -17,13 +17,13 @@ interface SimulatedResponse {
 }
 
 /**
- * Simulates the external services of a demo account: an OpenAI-compatible AI provider (POST /v1/chat/completions, any key) and a
- * message provider (POST /messages, accepts everything). Sends nothing anywhere.
+ * Simulates the external services of a demo account. It is an OpenAI-compatible AI provider (POST /v1/chat/completions, any key) and a
+ * message provider (POST /messages, accepts everything). Sends nothing.
  */
 export async function startSimulatedServer(port: number, host: string): Promise<Running> {
   const listener = await listen(
     async (request: IncomingMessage, response: ServerResponse) => {
-      const { status, body } = await handle(request).catch(() => refusal(400, 'The request broke off'));
+      const { status, body } = await handle(request).catch(() => refusal(400, 'The request was incomplete'));
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     },
     port,
@@ -45,7 +45,7 @@ async function handle(request: IncomingMessage): Promise<SimulatedResponse> {
     case 'POST /v1/chat/completions':
       return complete(text);
     default:
-      return refusal(404, `There is no ${request.method} ${pathname} here`);
+      return refusal(404, `No route matches ${request.method} ${pathname}`);
   }
 }
 

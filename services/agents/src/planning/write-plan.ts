@@ -9,7 +9,7 @@ import { type Claim, holdPlan } from './planning.sql.ts';
 import type { PlanningTools } from './planning-tools.ts';
 import type { PlannedPlan } from './read-completion.ts';
 
-/** Writes a plan with its steps and its event, unless it is no longer made under this claim. */
+/** Writes a plan with its steps and its event. Writes nothing if the claim has ended. */
 export async function writePlan(
   claim: Claim,
   account: AccountContext,
@@ -20,7 +20,7 @@ export async function writePlan(
     if (!(await holdPlan(tx, claim))) return;
     const former = await selectPlan(tx, account.id, claim.id);
     const agent = former && (await selectAgent(tx, account.id, former.agent_id));
-    if (!agent) throw new Error(`plan ${claim.id} has lost its agent`);
+    if (!agent) throw new Error(`the agent of plan ${claim.id} does not exist`);
     const planned = steps.map(({ delayMinutes: delay_minutes, ...step }) => {
       return { ...step, delay_minutes, run_at: delayed(now, delay_minutes) };
     });

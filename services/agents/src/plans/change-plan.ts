@@ -15,13 +15,13 @@ export const planEvents = {
   failed: contract.planFailed,
 } as const satisfies Record<PlanOutcome, unknown>;
 
-/** Data of a plan's event: the plan after a change, and the former values of the fields that changed. */
+/** Data of a plan's event: the plan after a change, and the previous values of the changed fields. */
 export interface PlanChange {
   plan: contract.Plan;
   previous: Record<string, unknown>;
 }
 
-/** Changes locked plans and writes them in one batch. Returns each with its outcome and its event's data, in order. */
+/** Changes locked plans and writes them in one batch. Returns each plan with its outcome and its event's data, in order. */
 export async function changePlans<Outcome>(
   tx: Sql,
   rows: readonly PlanRow[],
@@ -38,7 +38,7 @@ export async function changePlans<Outcome>(
   return changed;
 }
 
-/** Changes locked plans like `changePlans`, in work that no request started, and emits their outcomes in their traces. */
+/** Changes locked plans like `changePlans` in background work. Emits each outcome in the plan's own trace. */
 export async function changePlansAtWork(
   { tx, now, emit, findAccounts }: WorkCall<unknown>,
   rows: readonly PlanRow[],

@@ -1,6 +1,6 @@
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Inserts the numbers of contacts, which never change. */
+/** Stores the numbers of contacts. A contact's number never changes. */
 export async function keepNumbers(
   tx: Sql,
   accountId: string,
@@ -15,8 +15,8 @@ export async function keepNumbers(
 }
 
 /**
- * Sets the contact number of all plans of a contact, and of those merged with it, to that of the surviving contact, or its own if it is not
- * merged. Changes nothing while that number is not known: the event that says it comes, and does it.
+ * Sets the contact number of all plans of a contact and of the contacts merged with it. The number is the surviving contact's, or its own
+ * if it is not merged. Changes nothing until the number is known; the event that brings the number repeats this call.
  */
 export async function renumberPlans(tx: Sql, accountId: string, contactId: string): Promise<void> {
   const [numbered] = await tx<{ id: string; number: number }[]>`
@@ -25,7 +25,7 @@ export async function renumberPlans(tx: Sql, accountId: string, contactId: strin
     join contact_numbers n on n.account_id = c.account_id and n.contact_id = coalesce(c.merged_into, c.id)
     where c.account_id = ${accountId} and c.id = ${contactId}`;
   if (!numbered) return;
-  // In id order, like every bulk update, to avoid deadlocks.
+  // Locks in id order, like every bulk update, to avoid deadlocks.
   await tx`
     update plans p set contact_number = ${numbered.number} from (
       select plans.id from contacts c join plans on plans.account_id = c.account_id and plans.contact_id = c.id

@@ -19,8 +19,8 @@ const anotherIsDone = async () => {
   await agency.until(id, 'completed');
 };
 
-describe('a plan that waits for approval', () => {
-  it('shows who it is for, what led to it, and what it will do', async () => {
+describe('a plan that awaits approval', () => {
+  it('shows its contact, its trigger, and its steps', async () => {
     const plan = await agency.plan({ steps: ['send_message', 'add_note', 'follow_up'] });
     const { contact, deal, pipeline, agent } = agency;
     expect(plan).toMatchObject({
@@ -53,8 +53,8 @@ describe('a plan that waits for approval', () => {
     expect(deal.title).toBe('Tea');
   });
 
-  it.each(['plan', 'step'] as const)('has its delays begin with the approval (%s)', async (mode) => {
-    // Planned three quarters of an hour ago.
+  it.each(['plan', 'step'] as const)('starts its delays at the approval (%s)', async (mode) => {
+    // As if planned 45 minutes ago with a delay of an hour.
     const run_at = new Date(platform.clock.now().getTime() + 15 * 60_000);
     const steps = [60, 0].map((delay_minutes) => ({ action: 'add_note' as const, delay_minutes, run_at }));
     const { id } = await agency.plan({ mode, steps });
@@ -76,7 +76,7 @@ describe('a plan that waits for approval', () => {
     expect(await agency.get(id)).toMatchObject({ status: 'awaiting_approval', steps: [{ status: 'pending' }] });
   });
 
-  it('is done once it is approved, and says who decided and what they noted', async () => {
+  it('runs once it is approved, and shows who decided and the note', async () => {
     const { id } = await agency.plan({ steps: ['add_note', 'send_message'] });
     const { status, body } = await agency.decide(id, 'approve', { note: 'Fine' });
     expect([status, body]).toMatchObject([200, { status: 'running', decided_by: 'api', decision_note: 'Fine' }]);
@@ -88,7 +88,7 @@ describe('a plan that waits for approval', () => {
     expect(data.previous).toEqual({ status: 'awaiting_approval', decided_by: null, decision_note: null });
   });
 
-  it('is approved once, however many approve it at the same moment: one event, and each step is done once', async () => {
+  it('is approved once by concurrent approvals: one event, and each step runs once', async () => {
     const { id } = await agency.plan({ steps: ['add_note', 'send_message'] });
     const responses = await Promise.all(Array.from({ length: 20 }, () => agency.decide(id, 'approve')));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
@@ -98,7 +98,7 @@ describe('a plan that waits for approval', () => {
     expect((await agency.client.messages.list({ query: { reference: `plan-${id}` } })).data).toHaveLength(1);
   });
 
-  it('is approved or rejected where both are asked for at once, never both', async () => {
+  it('is either approved or rejected by concurrent decisions, never both', async () => {
     const { id } = await agency.plan({ steps: ['add_note'] });
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => agency.decide(id, index % 2 ? 'approve' : 'reject')),
@@ -111,7 +111,7 @@ describe('a plan that waits for approval', () => {
     expect(statuses(end)).toEqual([isApproved ? 'done' : 'cancelled']);
   });
 
-  it('is rejected: nothing of it is done, then or later', async () => {
+  it('that is rejected never runs a step', async () => {
     const { id } = await agency.plan({ steps: ['add_note', 'send_message'] });
     const { body } = await agency.decide(id, 'reject', { note: 'No' });
     expect(body).toMatchObject({ status: 'rejected', decided_by: 'api', decision_note: 'No', next_run_at: null });
@@ -121,7 +121,7 @@ describe('a plan that waits for approval', () => {
     expect(await agency.eventsUntil('plan.completed')).toEqual(['plan.rejected', 'plan.completed']);
   });
 
-  it('takes notes of up to 500 characters', async () => {
+  it('accepts notes of up to 500 characters', async () => {
     const { id } = await agency.plan({ more: { approval_reasons: [] } });
     expect(await agency.decide(id, 'reject', { note: 'ä'.repeat(501) })).toMatchObject(invalid('note'));
     const { body } = await agency.decide(id, 'reject', { note: 'ä'.repeat(500) });
@@ -129,7 +129,7 @@ describe('a plan that waits for approval', () => {
   });
 });
 
-describe('a decision that is repeated', () => {
+describe('a repeated decision', () => {
   it.each(['approve', 'reject', 'cancel'])('changes nothing and sends nothing: %s', async (decision) => {
     const { id } = await agency.plan({ steps: ['add_note'] });
     const { body: first } = await agency.decide(id, decision, { note: 'First' });
@@ -144,7 +144,7 @@ describe('a decision that is repeated', () => {
   });
 });
 
-describe('a decision that crosses another one', () => {
+describe('a decision that contradicts an earlier one', () => {
   const states: [string, () => Promise<number>, string[]][] = [
     ['a rejected plan', async () => decided('reject'), ['approve', 'cancel']],
     ['a cancelled plan', async () => decided('cancel'), ['approve', 'reject']],
@@ -186,8 +186,8 @@ describe('a decision that crosses another one', () => {
   });
 });
 
-describe('a plan that is cancelled', () => {
-  it('does nothing more of what has not begun', async () => {
+describe('a plan that is canceled', () => {
+  it('runs no step that has not begun', async () => {
     const run_at = new Date(platform.clock.now().getTime() + 3_600_000);
     const steps = ['add_note' as const, { action: 'send_message' as const, run_at }];
     const { id } = await agency.plan({ mode: 'none', steps });
@@ -200,7 +200,7 @@ describe('a plan that is cancelled', () => {
     expect(left!.count).toBe(0);
   });
 
-  it('is not made any more where it is still being made', async () => {
+  it('is no longer made if it is still being planned', async () => {
     const more = { planning_due_at: new Date(Date.now() + 3_600_000) };
     const { id } = await agency.plan({ status: 'running', steps: [], more });
     expect((await agency.decide(id, 'cancel')).body.status).toBe('cancelled');
@@ -209,7 +209,7 @@ describe('a plan that is cancelled', () => {
   });
 });
 
-it('a decision after the lapse is refused, even where nothing has taken note of it yet', async () => {
+it('a decision after the deadline is refused, even before the plan is marked as expired', async () => {
   const { id } = await agency.plan({ lapsesIn: 0 });
   for (const decision of ['approve', 'reject', 'cancel'])
     expect(await agency.decide(id, decision)).toMatchObject(crossing);

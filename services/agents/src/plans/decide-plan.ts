@@ -13,7 +13,7 @@ type DecisionCall = {
   emit(event: (typeof planEvents)[keyof typeof planEvents], data: PlanChange): unknown;
 };
 
-/** Applies a caller's decision to a locked plan and emits its outcome. Throws invalid_state if it is too late or contradicts another. */
+/** Applies a caller's decision to a locked plan and emits its outcome. Throws invalid_state if it is late or contradicts another decision. */
 export async function decidePlan(
   call: DecisionCall,
   row: PlanRow,

@@ -11,27 +11,27 @@ export const planSteps: DueTable = {
   error: 'last_error',
 };
 
-/** A claimed step, with the fields of its plan that it needs. */
+/** A claimed step, with the fields of its plan that running it needs. */
 export interface ClaimedStep extends DueRow, Pick<StepRow, 'id' | 'action' | 'params' | 'key'> {
   plan_id: number;
   began_at: Date;
   plan_status: PlanStatus;
-  /** True if its action is switched on for the agent now, not when the plan was made. */
+  /** True if the step's action is switched on for the agent now. It may have changed since planning. */
   is_switched_on: boolean;
   contact_id: string;
-  /** True if the contact, or the surviving one, was deleted. */
+  /** True if the contact, or the surviving contact, was deleted. */
   is_contact_deleted: boolean;
   deal_id: string | null;
   /** The inbound message that triggered the plan; null for other triggers. */
   reply_to: string | null;
 }
 
-/** Claims steps that are due, except those whose plan is locked. */
+/** Claims due steps, except steps whose plan is locked. */
 export async function claimSteps(sql: Sql, { due, now, leasedUntil }: Claim): Promise<ClaimedStep[]> {
   return await sql<ClaimedStep[]>`
     with due as (${due}), held as (
       select due.id as step_id, p.*
-      -- One by one through the primary key, whatever the statistics say of tables that were empty a moment ago.
+      -- Lateral, so that each row is found through the primary key even if statistics are from when the tables were empty.
       from due cross join lateral (
         select p.account_id, p.status, p.agent_id, p.contact_id, p.deal_id, p.trigger, p.trigger_id, p.trace
         from plan_steps s join plans p on p.account_id = s.account_id and p.id = s.plan_id

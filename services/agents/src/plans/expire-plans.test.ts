@@ -16,7 +16,7 @@ beforeEach(async () => {
   agency = await openAgency(platform, sql);
 });
 
-/** Takes a batch of what has lapsed by then, and leaves it. */
+/** Takes a batch of the plans that have lapsed at `at`, without changing them. */
 const lapsed = (at: Date, limit = 100) =>
   inTransaction(sql, (tx) =>
     new RowFinder(lapsingPlans).take({ sql: tx, now: at, scope: everybody, room: batchOf(limit) }, (due) =>
@@ -26,8 +26,8 @@ const lapsed = (at: Date, limit = 100) =>
 
 const notes = async () => (await agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } })).notes;
 
-describe('a plan that nobody decides', () => {
-  it('expires when its time is over, with one event, and nothing of it is done', async () => {
+describe('an undecided plan', () => {
+  it('expires at its deadline with one event, and none of its steps runs', async () => {
     const { id, expires_at } = await agency.plan({ steps: ['add_note', 'send_message'], lapsesIn: 600 });
     const later = await agency.plan({ lapsesIn: 1_200 });
     platform.clock.advance(600_000);
@@ -45,7 +45,7 @@ describe('a plan that nobody decides', () => {
     expect([sent.length, await notes()]).toEqual([2, '']);
   });
 
-  it("expires although its texts are too long to be told twice, as plans were once, and so do others' plans", async () => {
+  it("expires even if its texts exceed an event, like older plans, and so do other accounts' plans", async () => {
     const params = { channel: 'sms' as const, body: '\u0001'.repeat(4_096), channel_locked: false };
     const large = await agency.plan({ steps: Array(10).fill({ action: 'send_message', params }), lapsesIn: 600 });
     const other = await openAgency(platform, sql);
@@ -61,7 +61,7 @@ describe('a plan that nobody decides', () => {
     expect(data.previous).not.toHaveProperty('steps');
   });
 
-  it('expires with no more than a megabyte of others at once', async () => {
+  it('expires in a batch of at most about 1 MiB', async () => {
     const params = { channel: 'sms' as const, body: '\u0001'.repeat(4_096), channel_locked: false };
     const steps = Array(10).fill({ action: 'send_message', params });
     for (let count = 0; count < 6; count++) await agency.plan({ steps, lapsesIn: 600 });
@@ -71,7 +71,7 @@ describe('a plan that nobody decides', () => {
     expect([own.length, first.hasMore]).toEqual([4, true]);
   });
 
-  it('expires among the first of every account: many of one account that lapsed before delay none', async () => {
+  it('expires in round-robin order by account, so many older plans of one account delay no other account', async () => {
     const other = await openAgency(platform, sql);
     for (let count = 0; count < 6; count++) await agency.plan({ lapsesIn: 600 });
     const { id } = await other.plan({ lapsesIn: 601 });
@@ -80,9 +80,9 @@ describe('a plan that nobody decides', () => {
     expect(rows.filter(({ account_id }) => account_id === other.id)).toMatchObject([{ id }]);
   });
 
-  it('can be decided until its last moment, and no more after it', async () => {
+  it('can be decided until its deadline, and not after it', async () => {
     const [approved, late] = [await agency.plan({ steps: ['add_note'] }), await agency.plan()];
-    // A minute for a machine that stalls.
+    // Leaves a minute for a slow machine.
     platform.clock.advance(540_000);
     expect((await agency.decide(approved.id, 'approve')).status).toBe(200);
     platform.clock.advance(60_000);
@@ -92,7 +92,7 @@ describe('a plan that nobody decides', () => {
     expect((await agency.until(approved.id, 'completed')).expires_at).not.toBeNull();
   });
 
-  it('expires whole where its steps are decided one by one and none was approved', async () => {
+  it('expires as a whole if its steps are decided one by one and none was approved', async () => {
     const { id, steps } = await agency.plan({ mode: 'step', steps: ['add_note', 'send_message'] });
     await agency.decideStep(id, steps[0]!.id, 'reject');
     platform.clock.advance(600_000);
@@ -101,8 +101,8 @@ describe('a plan that nobody decides', () => {
   });
 });
 
-describe('steps that nobody decides', () => {
-  it('are skipped when the time is over; what was approved is done', async () => {
+describe('undecided steps', () => {
+  it('are skipped at the deadline; approved steps run', async () => {
     const { id, steps } = await agency.plan({ mode: 'step', steps: ['send_message', 'add_note', 'send_message'] });
     await agency.decideStep(id, steps[1]!.id, 'approve');
     platform.clock.advance(600_000);
@@ -116,7 +116,7 @@ describe('steps that nobody decides', () => {
     }
   });
 
-  it('complete the plan where nothing else is left', async () => {
+  it('complete the plan if no other step is left', async () => {
     const { id, steps } = await agency.plan({ mode: 'step', steps: ['add_note', 'send_message'] });
     await agency.decideStep(id, steps[0]!.id, 'approve');
     await waitFor('the note', async () => statuses(await agency.get(id))[0] === 'done');
@@ -128,7 +128,7 @@ describe('steps that nobody decides', () => {
   });
 });
 
-describe('many plans that lapse at once', () => {
+describe('many plans that expire at once', () => {
   it('all expire, each with one event', async () => {
     const plans = await Promise.all(Array.from({ length: 120 }, () => agency.plan()));
     platform.clock.advance(600_000);

@@ -7,8 +7,8 @@ const finder = new RowFinder(lapsingPlans);
 const room = batchOf(100);
 
 /**
- * Expires plans that nobody decided in time, however many of one account before those of another; if steps are decided one by one, skips those that nobody
- * decided.
+ * Expires plans that were not decided in time. If steps are decided one by one, skips the undecided steps. A backlog of one account does
+ * not delay other accounts.
  */
 export const expirePlans: Job<unknown> = {
   name: 'expire-plans',

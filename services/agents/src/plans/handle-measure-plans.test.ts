@@ -13,10 +13,10 @@ afterAll(async () => {
 
 const measure = (account: string) => bus.ask(measurePlans, account, { account });
 
-it('the plans of an account that failed in the last day are counted, with the error of the last', async () => {
+it("counts an account's plans that failed in the last day, and returns the latest error", async () => {
   const agency = await openAgency(platform, sql);
   expect(await measure(agency.id)).toEqual({ failed: 0, last_error: null });
-  // Messaging is not there, which would keep a step waiting; a stage that is not there fails it at once.
+  // A step for messaging, which is not running here, would keep waiting. An unknown stage fails the step at once.
   const steps = [{ action: 'move_stage' as const, params: { stage: 999_999_999 } }];
   for (let count = 0; count < 2; count++) {
     const { id } = await agency.plan({ mode: 'none', steps });

@@ -20,7 +20,7 @@ const tryList = (query: string) =>
   agency.account.request('GET', `/v1/agents/plans?${query}`, { key: agency.account.testKey });
 
 describe('the list of plans', () => {
-  it('is newest first, each as it is read by itself, page after page', async () => {
+  it('is newest first, page by page, with each plan as GET returns it', async () => {
     const made = [];
     for (let index = 0; index < 5; index++) made.unshift(await agency.plan({ steps: ['send_message', 'add_note'] }));
     expect((await list()).data).toEqual(made);
@@ -33,7 +33,7 @@ describe('the list of plans', () => {
     expect([third.has_more, third.next]).toEqual([false, null]);
   });
 
-  it('ends a page sooner where plans are large, and the pages have them all', async () => {
+  it('ends a page early if plans are large, and all pages together are complete', async () => {
     const params = { channel: 'sms', body: 'ä'.repeat(4_096), channel_locked: false } as const;
     const steps = Array.from({ length: 10 }, () => ({ action: 'send_message' as const, params }));
     const { id } = await agency.plan({ steps });
@@ -53,7 +53,7 @@ describe('the list of plans', () => {
     }
   });
 
-  it('shows those that wait for approval, whole or a step, and those that have work ahead', async () => {
+  it('filters plans that await approval, as a whole or by step, and plans with work left', async () => {
     const run_at = new Date(Date.now() + 3_600_000);
     const later = [{ action: 'add_note' as const, run_at }];
     const awaiting = await agency.plan();
@@ -69,7 +69,7 @@ describe('the list of plans', () => {
     expect(await ids({ status: 'awaiting' })).toEqual([awaiting.id]);
   });
 
-  it('shows those of one agent, one that was archived too', async () => {
+  it('filters by agent, including an archived one', async () => {
     const { id } = await agency.plan();
     const [other] = await addAgents(sql, agency.id, 1, { status: 'archived' });
     const { id: ofOther } = await agency.plan({ more: { agent_id: other } });
@@ -78,7 +78,7 @@ describe('the list of plans', () => {
     expect(await ids({ agent: other, status: 'open', contact: agency.contact.id })).toEqual([ofOther]);
   });
 
-  it('shows those for one contact, and for the survivor those of who was merged into it, with its number', async () => {
+  it("filters by contact, and for a survivor includes merged contacts' plans, with its number", async () => {
     const survivor = await agency.client.cdp.contacts.create({ body: { name: 'Survivor' } });
     const other = await agency.client.cdp.contacts.create({ body: { name: 'Other' } });
     const plan = await agency.plan();
@@ -93,7 +93,7 @@ describe('the list of plans', () => {
     for (const contact of [survivor.id, agency.contact.id]) expect(await ids({ contact })).toEqual([plan.id]);
   });
 
-  it('leaves out what no agent was found for yet', async () => {
+  it('omits plans without an agent', async () => {
     const more = { agent_id: null, planning_due_at: new Date(Date.now() + 3_600_000) };
     await expect(agency.plan({ status: 'running', steps: [], more })).rejects.toMatchObject({ status: 404 });
     expect(await ids()).toEqual([]);
@@ -102,7 +102,7 @@ describe('the list of plans', () => {
     expect((await agency.decide(hidden!.id, 'cancel')).status).toBe(404);
   });
 
-  it('refuses what it cannot be narrowed to, and shows nothing of another account', async () => {
+  it('refuses invalid filters, and shows nothing of another account', async () => {
     const other = await openAgency(platform, sql);
     const theirs = await other.plan();
     const wrong: Record<string, string[]> = {
@@ -117,7 +117,7 @@ describe('the list of plans', () => {
     expect(await list({ limit: 100 })).toEqual({ data: [], has_more: false, next: null });
   });
 
-  it('cuts what led to a plan between characters', async () => {
+  it('shortens the trigger without splitting a character', async () => {
     const { trigger_excerpt } = await agency.plan({ more: { trigger_text: `a${'😀'.repeat(300)}` } });
     expect(trigger_excerpt).toBe(`a${'😀'.repeat(199)}`);
     const bare = { deal_id: null, deal_number: null, deal_title: null, deal_stage: null, pipeline_id: null };

@@ -6,21 +6,21 @@ import { keepNumbers, renumberPlans } from './contact-numbers.sql.ts';
 
 type Numbered = { id: string; number: number };
 
-/** Gives the plans of a merged contact the surviving contact's number. */
+/** Sets the plans of a merged contact to the surviving contact's number. */
 export const onContactMerged = renumbering(contactMerged, ({ contact, merged }) => ({
   moved: merged.id,
   numbered: [contact],
 }));
 
-/** Gives the plans of a restored contact its own number again. */
+/** Sets the plans of a restored contact back to its own number. */
 export const onContactUnmerged = renumbering(contactUnmerged, ({ contact, restored }) => ({
   moved: restored.id,
   numbered: [contact, restored],
 }));
 
 /**
- * Returns a consumer that sets the number of plans whose contact resolves to another one since the event. The copy is brought up to date
- * first: whatever the order of the events, the last of them leaves the number of who then is the contact.
+ * Returns a consumer that updates the contact number of plans whose contact resolves to another contact after the event. It updates the
+ * contact copy first. So the numbers are right after the last event, in any order of events.
  */
 function renumbering<Definition extends EventDefinition>(
   definition: Definition,

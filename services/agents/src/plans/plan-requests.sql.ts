@@ -6,23 +6,23 @@ import type { JsonValue, Sql, TraceHeaders } from '@customer-platform/service-ki
 /** A request for a plan. */
 export interface PlanRequest {
   accountId: string;
-  /** Null if the agent is found when the plan is made. */
+  /** Null if planning selects the agent. */
   agentId: number | null;
   contactId: string;
-  /** 0 if it is not known yet. */
+  /** 0 until the number is known. */
   contactNumber: number;
   trigger: PlanTrigger;
   triggerText: string;
   triggerChannel: Channel | null;
-  /** The message or step that triggers the plan, once even if it is redelivered. */
+  /** Id of the message or step that triggers the plan. It triggers one plan even if it is redelivered. */
   triggerId: string | null;
-  /** Number of plans before it in its chain of follow-ups. */
+  /** Number of earlier plans in the chain of follow-ups. */
   followUps: number;
   goal: string;
   trace: TraceHeaders | null;
 }
 
-/** Inserts a plan without steps, due to be made now. Returns its id, or undefined if `triggerId` has triggered one before. */
+/** Inserts a plan without steps that is due to be made now. Returns its id, or undefined if `triggerId` already triggered a plan. */
 export async function insertPlanRequest(tx: Sql, request: PlanRequest, now: Date): Promise<number | undefined> {
   const { accountId, agentId, contactId, contactNumber, trigger, triggerText, triggerChannel } = request;
   const { triggerId, followUps, goal, trace } = request;
@@ -48,7 +48,7 @@ export interface InboundRequest {
   trace: TraceHeaders | null;
 }
 
-/** Inserts a plan for each message to an account with a live agent that works a pipeline; one per message, even if redelivered. */
+/** Inserts a plan for each message to an account with a live agent that works a pipeline. A redelivered message gets no second plan. */
 export async function insertInboundRequests(tx: Sql, requests: readonly InboundRequest[], now: Date): Promise<void> {
   await tx`
     insert into plans (account_id, contact_id, trigger, trigger_text, trigger_channel, trigger_id, goal, status, created_at,

@@ -21,7 +21,7 @@ const at = (seconds: number) => new Date(start.getTime() + seconds * 1_000);
 const modes = ['plan', 'step', 'none'] as const;
 type Mode = (typeof modes)[number];
 
-/** Returns a plan as the planner writes it: it expires after 100 s, and its steps are due one second apart. */
+/** Returns a plan as the planner writes it. It expires after 100 s, and its steps are due 1 s apart. */
 function planned(mode: Mode, count: number): PlanState {
   const steps = Array.from({ length: count }, (_, index): StepState => {
     const status = mode === 'step' ? 'awaiting_approval' : 'pending';
@@ -135,8 +135,8 @@ class Story {
   }
 }
 
-describe('a plan of any story', () => {
-  it('runs no step that is undecided or not its turn, becomes each thing once, and ends', () => {
+describe('a plan with random actions', () => {
+  it('runs no step that is undecided or out of order, reaches each outcome once, and ends', () => {
     fc.assert(
       fc.property(fc.constantFrom(...modes), fc.integer({ min: 1, max: 4 }), stories, (mode, count, actions) => {
         const story = new Story(mode, count);
@@ -159,7 +159,7 @@ describe('a plan of any story', () => {
     );
   });
 
-  it('accepts or refuses a decision repeated at once as it did first, and changes nothing', () => {
+  it('accepts or refuses a repeated decision like the first one, and changes nothing', () => {
     const decisions = ['approve', 'reject', 'cancel'] as const;
     fc.assert(
       fc.property(fc.constantFrom(...modes), fc.constantFrom(...decisions), stories, (mode, kind, actions) => {
@@ -178,8 +178,8 @@ describe('a plan of any story', () => {
   });
 });
 
-describe('a lapse', () => {
-  it('is at its instant, not before', () => {
+describe('the deadline', () => {
+  it('applies at its instant, not before', () => {
     for (const mode of ['plan', 'step'] as const) {
       const [early, late] = [planned(mode, 1), planned(mode, 1)];
       expect(lapse(early, at(99))).toBeUndefined();
@@ -194,7 +194,7 @@ describe('a lapse', () => {
     }
   });
 
-  it('skips what nobody decided of a plan whose steps are decided by themselves, and what was approved is done', () => {
+  it('skips undecided steps if steps are decided one by one, and approved steps run', () => {
     const plan = planned('step', 3);
     approveStep(plan, plan.steps[1]!, { by: 'api', note: undefined, now: at(1) });
     expect([plan.status, plan.steps[1]!.due_at]).toEqual(['running', null]);

@@ -1,9 +1,9 @@
 import type { ApprovalMode, PlanStatus, StepStatus } from '@customer-platform/contracts/agents';
 
-/** State of a step, which decisions, expiry and step results read and change. */
+/** State of a step. Decisions, expiry and step results read and change it. */
 export interface StepState {
   status: StepStatus;
-  /** Due that long after its approval, or after the planning where none is asked; null: at `run_at`, as planned by a process of before. */
+  /** Minutes from the approval, or from the planning if no approval is needed. Null in older plans: the step is due at `run_at`. */
   delay_minutes: number | null;
   run_at: Date;
   due_at: Date | null;
@@ -23,10 +23,10 @@ export interface PlanState<Step extends StepState = StepState> {
   steps: Step[];
 }
 
-/** An outcome of a plan that has an event; see change-plan.ts. */
+/** An outcome of a plan that emits an event; see change-plan.ts. */
 export type PlanOutcome = 'awaiting_approval' | 'approved' | 'rejected' | 'expired' | 'completed' | 'failed';
 
-/** Result of a decision: why it is refused, as a sentence, or the plan's outcome, if it has one. */
+/** Result of a decision: a sentence saying why it is refused, or the plan's outcome, if any. */
 export type Decided = { refusal: string } | { became?: 'approved' | 'rejected' | 'completed' };
 
 /** A decision through the API. */
@@ -36,7 +36,7 @@ export interface Decision {
   now: Date;
 }
 
-/** Result of a step that nobody decided in time. */
+/** Result of a step that was not decided in time. */
 const lapsedResult = { error: 'Nobody decided in time' };
 
 /** Statuses of a plan that still has work to do. */
@@ -50,13 +50,13 @@ export const isRunning = ({ status }: { status: PlanStatus | StepStatus }) => st
 export const hasEnded = (step: Pick<StepState, 'status'>) => endedStatuses.includes(step.status);
 const isUndecided = (step: StepState) => step.status === 'awaiting_approval';
 const hasLapsed = (step: StepState) => step.status === 'skipped' && step.result !== null;
-const isOver = ({ lapses_at }: PlanState, now: Date) => lapses_at !== null && lapses_at <= now;
+const isPastDeadline = ({ lapses_at }: PlanState, now: Date) => lapses_at !== null && lapses_at <= now;
 const refused = (refusal: string): Decided => ({ refusal });
 const changedNothing: Decided = {};
 
 const lapsed = 'The plan has expired: nobody decided in time';
-const unplanned = 'The plan is still being made; cancel it, or decide when it has steps';
-const unasked = 'The plan needs no approval; it can be cancelled while it runs';
+const stillPlanning = 'The plan is still being made; cancel it, or decide when it has steps';
+const needsNoApproval = 'The plan needs no approval; it can be cancelled while it runs';
 
 /** A plan and its steps at the end of planning. */
 export type PlannedPlan<Step> = Pick<PlanState, 'status' | 'approval_mode' | 'planning_due_at' | 'lapses_at'> & {
@@ -69,7 +69,7 @@ const defaultReasons = {
   step: "Each step of the agent's plans needs approval",
 };
 
-/** Ends the planning of a plan, in its agent's approval mode. Without steps there is nothing to approve: it is completed. */
+/** Ends the planning of a plan, in its agent's approval mode. A plan without steps is completed, since it needs no approval. */
 export function endPlanning<Step extends Pick<StepState, 'run_at' | 'delay_minutes'>>(
   { approval_mode, approval_timeout_seconds }: { approval_mode: ApprovalMode; approval_timeout_seconds: number },
   { steps, approvalReasons }: { steps: readonly Step[]; approvalReasons: readonly string[] },
@@ -97,7 +97,7 @@ export function failPlanning(plan: PlanState, lastError: string): 'failed' {
   return 'failed';
 }
 
-/** Sets `due_at` of the first step that has not ended, if the plan runs and the step awaits no decision. */
+/** Sets `due_at` of the first step that has not ended, if the plan is running and the step is decided. */
 export function startNext(
   plan: Pick<PlanState, 'status' | 'planning_due_at'> & { steps: Omit<StepState, 'result'>[] },
   now: Date,
@@ -109,12 +109,12 @@ export function startNext(
 
 /** Approves every undecided step. */
 export function approve(plan: PlanState, { by, note, now }: Decision): Decided {
-  if (plan.approval_mode === 'none') return refused(unasked);
-  if (plan.planning_due_at !== null) return refused(unplanned);
+  if (plan.approval_mode === 'none') return refused(needsNoApproval);
+  if (plan.planning_due_at !== null) return refused(stillPlanning);
   const undecided = plan.steps.filter(isUndecided);
   const isAwaiting = plan.status === 'awaiting_approval';
   if (isAwaiting || (plan.status === 'running' && undecided.length > 0)) {
-    if (isOver(plan, now)) return refused(lapsed);
+    if (isPastDeadline(plan, now)) return refused(lapsed);
     for (const step of plan.approval_mode === 'step' ? undecided : plan.steps) approveOne(step, now);
     plan.lapses_at = null;
     if (isAwaiting) begin(plan, by, note);
@@ -123,30 +123,30 @@ export function approve(plan: PlanState, { by, note, now }: Decision): Decided {
   }
   if (plan.steps.some(hasLapsed)) return refused(lapsed);
   if (wasApproved(plan)) return changedNothing;
-  return refused(`${ends(plan)}; it cannot be approved`);
+  return refused(`${statusSentence(plan)}; it cannot be approved`);
 }
 
-/** Rejects the plan: none of its steps is run. */
+/** Rejects the plan: none of its steps runs. */
 export function reject(plan: PlanState, { by, note, now }: Decision): Decided {
   if (plan.status === 'rejected') return changedNothing;
-  if (plan.approval_mode === 'none') return refused(unasked);
-  if (plan.planning_due_at !== null) return refused(unplanned);
+  if (plan.approval_mode === 'none') return refused(needsNoApproval);
+  if (plan.planning_due_at !== null) return refused(stillPlanning);
   if (plan.status === 'awaiting_approval') {
-    if (isOver(plan, now)) return refused(lapsed);
+    if (isPastDeadline(plan, now)) return refused(lapsed);
     end(plan, 'rejected');
     Object.assign(plan, { decided_by: by, decision_note: note ?? null });
     return { became: 'rejected' };
   }
-  if (plan.status !== 'running') return refused(`${ends(plan)}; it cannot be rejected`);
+  if (plan.status !== 'running') return refused(`${statusSentence(plan)}; it cannot be rejected`);
   const others = plan.steps.some(isUndecided) ? 'reject its undecided steps, or cancel it' : 'cancel it';
   return refused(`The plan was approved and is running; ${others}`);
 }
 
-/** Cancels the plan: steps that have not begun are not run, and nothing follows a running one. */
+/** Cancels the plan: steps that have not begun do not run, also not after a running step. */
 export function cancel(plan: PlanState, { by, note, now }: Decision): Decided {
   if (plan.status === 'cancelled') return changedNothing;
-  if (!isOpen(plan)) return refused(`${ends(plan)}; it can no longer be cancelled`);
-  if (plan.status === 'awaiting_approval' && isOver(plan, now)) return refused(lapsed);
+  if (!isOpen(plan)) return refused(`${statusSentence(plan)}; it can no longer be cancelled`);
+  if (plan.status === 'awaiting_approval' && isPastDeadline(plan, now)) return refused(lapsed);
   end(plan, 'cancelled');
   Object.assign(plan, { decided_by: by, decision_note: note ?? plan.decision_note });
   return changedNothing;
@@ -168,7 +168,7 @@ export function approveStep(plan: PlanState, step: StepState, { by, note, now }:
   return isFirst ? { became: 'approved' } : changedNothing;
 }
 
-/** Rejects one step: it is skipped. Rejects the plan if none of its steps is left to be run or decided and none was approved. */
+/** Rejects one step, which is then skipped. Rejects the plan if this was its last undecided step and none was approved. */
 export function rejectStep(plan: PlanState, step: StepState, { by, note, now }: Decision): Decided {
   const refusal = refusalOfStep(plan, step, now);
   if (refusal !== undefined) return refused(refusal);
@@ -181,19 +181,19 @@ export function rejectStep(plan: PlanState, step: StepState, { by, note, now }: 
     Object.assign(plan, { decided_by: by, decision_note: note ?? null });
     return { became: 'rejected' };
   }
-  return goOn(plan, now);
+  return continuePlan(plan, now);
 }
 
-/** Returns why a step cannot be changed now, as a sentence; undefined if it can. */
+/** Returns a sentence saying why a step cannot be changed now; undefined if it can. */
 export function refusalOfChange(plan: PlanState, step: StepState, now: Date): string | undefined {
   const isDecided = plan.approval_mode === 'step' ? !isUndecided(step) : plan.status !== 'awaiting_approval';
-  if (isOver(plan, now) && !isDecided) return lapsed;
+  if (isPastDeadline(plan, now) && !isDecided) return lapsed;
   return isDecided ? 'The step is already decided; only an undecided step can be changed' : undefined;
 }
 
-/** Expires the plan, or skips the steps, that nobody decided in time. Returns the plan's outcome, if it has one. */
+/** Expires a plan that was not decided in time, or skips its undecided steps. Returns the plan's outcome, if any. */
 export function lapse(plan: PlanState, now: Date): 'expired' | 'completed' | undefined {
-  if (!isOver(plan, now)) return undefined;
+  if (!isPastDeadline(plan, now)) return undefined;
   if (plan.status === 'awaiting_approval') {
     end(plan, 'expired');
     return 'expired';
@@ -201,13 +201,13 @@ export function lapse(plan: PlanState, now: Date): 'expired' | 'completed' | und
   plan.lapses_at = null;
   if (plan.status !== 'running') return undefined;
   for (const step of plan.steps.filter(isUndecided)) Object.assign(step, { status: 'skipped', result: lapsedResult });
-  return goOn(plan, now).became;
+  return continuePlan(plan, now).became;
 }
 
-/** End of a step: its result, or why it failed. */
+/** End of a step: its result, or the reason why it failed. */
 export type StepEnd = { result: Record<string, unknown> } | { error: string };
 
-/** Ends a step. If its plan has ended meanwhile, nothing else changes. Returns the plan's outcome, if it has one. */
+/** Ends a step. If its plan has already ended, nothing else changes. Returns the plan's outcome, if any. */
 export function endStep(
   plan: PlanState,
   step: StepState,
@@ -218,14 +218,14 @@ export function endStep(
   const failed = 'error' in outcome;
   Object.assign(step, { due_at: null, status: failed ? 'failed' : 'done', result: failed ? outcome : outcome.result });
   if (plan.status !== 'running') return undefined;
-  if (!failed) return goOn(plan, now).became;
+  if (!failed) return continuePlan(plan, now).became;
   plan.last_error = `Step ${plan.steps.indexOf(step) + 1}: ${outcome.error}`;
   end(plan, 'failed');
   return 'failed';
 }
 
-/** Starts the next step of a running plan, or completes the plan if none is left. */
-function goOn(plan: PlanState, now: Date): { became?: 'completed' } {
+/** Starts the next step of a running plan, or completes the plan if no step is left. */
+function continuePlan(plan: PlanState, now: Date): { became?: 'completed' } {
   if (plan.status !== 'running' || !plan.steps.every(hasEnded)) {
     startNext(plan, now);
     return {};
@@ -234,13 +234,13 @@ function goOn(plan: PlanState, now: Date): { became?: 'completed' } {
   return { became: 'completed' };
 }
 
-/** Approves a step: it is due its delay from now on. */
+/** Approves a step. Its delay starts now. */
 function approveOne(step: StepState, now: Date): void {
   step.status = 'pending';
   if (step.delay_minutes !== null) step.run_at = delayed(now, step.delay_minutes);
 }
 
-/** Returns the instant so many minutes after another. */
+/** Returns the instant `minutes` after `from`. */
 export function delayed(from: Date, minutes: number): Date {
   return new Date(from.getTime() + minutes * 60_000);
 }
@@ -257,19 +257,19 @@ function end(plan: PlanState, status: 'rejected' | 'expired' | 'cancelled' | 'fa
   }
 }
 
-/** Returns why the step cannot be decided by itself, as a sentence; undefined if it can, or is decided already. */
+/** Returns a sentence saying why the step cannot be decided by itself; undefined if it can, or is already decided. */
 function refusalOfStep(plan: PlanState, step: StepState, now: Date): string | undefined {
   if (plan.approval_mode !== 'step') return "The plan's steps are not decided one by one; approve or reject the plan";
-  if (hasLapsed(step) || (isUndecided(step) && isOver(plan, now))) return lapsed;
+  if (hasLapsed(step) || (isUndecided(step) && isPastDeadline(plan, now))) return lapsed;
   return undefined;
 }
 
-/** Returns whether the plan was approved before it got its status. */
+/** Returns whether the plan was approved and not canceled afterward. */
 function wasApproved({ status, decided_by }: PlanState): boolean {
   return decided_by !== null && (status === 'running' || status === 'completed' || status === 'failed');
 }
 
-/** Returns the plan's end as the beginning of a sentence. */
-function ends({ status }: PlanState): string {
+/** Returns the plan's status as the beginning of a sentence. */
+function statusSentence({ status }: PlanState): string {
   return status === 'expired' ? lapsed : `The plan is ${status}`;
 }

@@ -23,7 +23,7 @@ async function threeNotes() {
 const notes = async () => (await agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } })).notes;
 
 describe('a step that is decided by itself', () => {
-  it('makes the plan run where it is the first that is approved, with one event; each is done when it is approved', async () => {
+  it('starts the plan with one event if it is approved first, and each step runs when it is approved', async () => {
     const { id, plan, decide } = await threeNotes();
     expect([plan.next_run_at, statuses(plan)]).toEqual([null, Array(3).fill('awaiting_approval')]);
     const { body: first } = await decide(1, 'approve', { note: 'Go' });
@@ -39,7 +39,7 @@ describe('a step that is decided by itself', () => {
     expect(await agency.eventsUntil('plan.completed')).toEqual(['plan.approved', 'plan.completed']);
   });
 
-  it('waits for those before it to be decided', async () => {
+  it('waits for the decisions on earlier steps', async () => {
     const { id, decide } = await threeNotes();
     await decide(3, 'approve');
     const { body } = await decide(2, 'approve');
@@ -52,7 +52,7 @@ describe('a step that is decided by itself', () => {
     expect(await notes()).toBe('two\n\nthree');
   });
 
-  it('rejects the plan where all are rejected, and says what was noted last', async () => {
+  it('rejects the plan if all are rejected, and the plan shows the last note', async () => {
     const { id, decide } = await threeNotes();
     await decide(2, 'reject', { note: 'Not that' });
     expect((await decide(1, 'reject')).body).toMatchObject({ status: 'awaiting_approval', decided_by: null });
@@ -63,7 +63,7 @@ describe('a step that is decided by itself', () => {
     expect(await agency.get(id)).toEqual(body);
   });
 
-  it('completes the plan where the last that is left is rejected', async () => {
+  it('completes the plan if the last remaining step is rejected', async () => {
     const { id, decide } = await threeNotes();
     for (const order of [1, 2]) await decide(order, 'approve');
     await waitFor('the second step', async () => statuses(await agency.get(id))[1] === 'done');
@@ -83,7 +83,7 @@ describe('a step that is decided by itself', () => {
     expect((await agency.decide(id, 'approve')).status).toBe(200);
   });
 
-  it('takes the same decision again, and no crossing one', async () => {
+  it('accepts the same decision again, but not a contradicting one', async () => {
     const { id, decide } = await threeNotes();
     await decide(1, 'approve');
     await decide(2, 'reject');
@@ -97,7 +97,7 @@ describe('a step that is decided by itself', () => {
     for (const decision of ['approve', 'reject'] as const) expect(await decide(3, decision)).toMatchObject(crossing);
   });
 
-  it('is approved or rejected where both are asked for at once, never both', async () => {
+  it('is either approved or rejected by concurrent decisions, never both', async () => {
     const { id, decide } = await threeNotes();
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => decide(1 + (index % 3), index % 2 ? 'approve' : 'reject')),
@@ -110,7 +110,7 @@ describe('a step that is decided by itself', () => {
       expect(new Set(decisions).size).toBe(1);
     }
     expect(statuses(await agency.get(id))).not.toContain('awaiting_approval');
-    // Decided after all of that: whatever else was emitted would have come before it.
+    // Decided last, so any unexpected event would have arrived before its event.
     const marker = await agency.plan();
     await agency.decide(marker.id, 'reject');
     await platform.event(agency.id, 'plan.rejected', ({ plan }) => plan.id === marker.id);
@@ -119,14 +119,14 @@ describe('a step that is decided by itself', () => {
     expect(kinds.filter((kind) => kind !== 'plan.completed')).toEqual([isApproved ? 'plan.approved' : 'plan.rejected']);
   });
 
-  it('is one of a plan whose steps are decided one by one', async () => {
+  it('must belong to a plan whose steps are decided one by one', async () => {
     const { id, steps } = await agency.plan({ steps: ['add_note'] });
     for (const decision of ['approve', 'reject'])
       expect(await agency.decideStep(id, steps[0]!.id, decision)).toMatchObject(crossing);
     expect((await agency.get(id)).status).toBe('awaiting_approval');
   });
 
-  it('is found in its own plan only', async () => {
+  it('is found only in its own plan', async () => {
     const [one, other] = [await threeNotes(), await agency.plan()];
     expect((await agency.decideStep(other.id, one.plan.steps[0]!.id, 'approve')).status).toBe(404);
     expect((await agency.decideStep(one.id, 1_000_000_000, 'reject')).status).toBe(404);
@@ -135,7 +135,7 @@ describe('a step that is decided by itself', () => {
 });
 
 describe('an undecided step', () => {
-  it('sends and writes what it is changed to, and shows it', async () => {
+  it('sends and writes its changed values, and shows them', async () => {
     const plan = await agency.plan({ steps: ['add_note', 'send_message', 'follow_up', 'move_stage'] });
     await agency.change(plan, 1, { body: 'Another note' });
     await agency.change(plan, 2, { body: 'Another text', channel: 'whatsapp' });
@@ -159,7 +159,7 @@ describe('an undecided step', () => {
     expect(deal).toMatchObject({ notes: 'Another note', stage: { name: 'Qualified' } });
   });
 
-  it('stays as it is where nothing or the same is given, and its change sends no event', async () => {
+  it('is unchanged by no or the same values, and a change sends no event', async () => {
     const plan = await agency.plan({ steps: ['send_message'] });
     for (const body of [{}, { body: 'Hello' }, { title: 'Unknown' }])
       expect(await agency.change(plan, 1, body)).toMatchObject({ status: 200, body: plan });
@@ -169,7 +169,7 @@ describe('an undecided step', () => {
     expect(await agency.eventsUntil('plan.rejected')).toEqual(['plan.rejected']);
   });
 
-  it('is changed in what it names as editable only', async () => {
+  it('can be changed only in its editable params', async () => {
     const locked = { channel: 'sms' as const, body: 'As written', channel_locked: true };
     const steps = [{ action: 'send_message' as const, params: locked, editable: ['body'] }, 'add_note' as const];
     const plan = await agency.plan({ steps: [...steps, { action: 'send_message', params: locked, editable: [] }] });
@@ -180,7 +180,7 @@ describe('an undecided step', () => {
     expect(await agency.get(plan.id)).toEqual(plan);
   });
 
-  it('takes values as its action does, up to their limits', async () => {
+  it('accepts values up to the limits of its action', async () => {
     const plan = await agency.plan({ steps: ['send_message', 'add_note', 'follow_up', 'move_stage'] });
     const cases: [number, string, unknown, unknown][] = [
       [1, 'body', 'ä'.repeat(4_096), 'ä'.repeat(4_097)],
@@ -198,7 +198,7 @@ describe('an undecided step', () => {
     }
   });
 
-  it('is changed as long as the plan is at most 400 KiB as JSON, or to what is shorter', async () => {
+  it('can be changed if the plan stays within 400 KiB as JSON, or becomes shorter', async () => {
     const plan = await agency.plan({ steps: Array(10).fill('send_message') });
     const change = (order: number, length: number) => agency.change(plan, order, { body: '\u0001'.repeat(length) });
     for (let order = 1; order <= 8; order++) expect((await change(order, 4_096)).status).toBe(200);
@@ -207,7 +207,7 @@ describe('an undecided step', () => {
       400,
       {
         code: 'invalid_request',
-        message: expect.stringMatching(/^body must be shorter: .* 409600 are the most$/),
+        message: expect.stringMatching(/^body must be shorter: .* at most 409600 are allowed$/),
         field: 'body',
       },
     ]);
@@ -215,7 +215,7 @@ describe('an undecided step', () => {
     expect((await change(8, 4_000)).status).toBe(200);
   });
 
-  it('goes on channels that reach the contact', async () => {
+  it('accepts only channels that reach the contact', async () => {
     const plan = await agency.plan();
     const refusal = await agency.change(plan, 1, { channel: 'email' });
     expect(refusal).toMatchObject(invalid('channel'));
@@ -225,7 +225,7 @@ describe('an undecided step', () => {
     expect((await agency.change(plan, 1, { channel: 'email' })).body.steps).toMatchObject([{ detail: 'email' }]);
   });
 
-  it('moves to stages of its own pipeline', async () => {
+  it('moves only to stages of its own pipeline', async () => {
     const { client } = agency;
     const other = await client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'Elsewhere' }] } });
     const plan = await agency.plan({ steps: ['move_stage'] });
@@ -234,7 +234,7 @@ describe('an undecided step', () => {
     expect(await agency.get(plan.id)).toEqual(plan);
   });
 
-  it('is changed no more once it is decided, or the time for it is over', async () => {
+  it('cannot be changed once it is decided or its deadline has passed', async () => {
     const [approved, rejected] = [await agency.plan(), await agency.plan()];
     await agency.decide(approved.id, 'approve');
     await agency.decide(rejected.id, 'reject');

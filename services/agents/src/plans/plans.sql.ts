@@ -18,21 +18,21 @@ export type StepParams = PlanStep['params'];
 
 /** A step as the planner makes it. */
 export interface NewStep extends Omit<PlanStep, 'id' | 'order' | 'body' | 'run_at' | 'result'> {
-  /** Minutes from its approval, or from the planning, on; null in plans of before. */
+  /** Minutes from the approval, or from the planning if no approval is needed; null in older plans. */
   delay_minutes: number | null;
   run_at: Date;
-  /** Instant at which it is due; while it runs, the end of its lease. Null before its turn, and once it has ended. */
+  /** Instant when the step is due; while it runs, when its lease expires. Null before its turn and after its end. */
   due_at: Date | null;
 }
 
 export interface StepRow extends NewStep, Pick<PlanStep, 'id' | 'result'> {
   /** From 1. */
   position: number;
-  /** Idempotency key of its requests to other services. */
+  /** Idempotency key of the step's requests to other services. */
   key: string;
 }
 
-/** A plan with its agent, its contact (the surviving contact, if merged) and its steps in order. */
+/** A plan with its agent, its contact (the surviving contact if merged) and its steps in order. */
 export interface PlanRow {
   account_id: string;
   id: number;
@@ -50,7 +50,7 @@ export interface PlanRow {
   pipeline_id: number | null;
   pipeline_name: string | null;
   trigger: PlanTrigger;
-  /** Beginning of the text that it was made for. */
+  /** Beginning of the trigger's text. */
   trigger_excerpt: string;
   follow_ups: number;
   goal: string;
@@ -76,10 +76,10 @@ const excerptLength = 200;
 
 export type PlanRef = Pick<PlanRow, 'account_id' | 'id'>;
 
-/** Condition for open plans. Literals, not parameters, so that PostgreSQL can use the partial index plans_listed_open. */
+/** Condition for open plans. It uses literals instead of parameters, so that PostgreSQL can use the partial index plans_listed_open. */
 export const isOpenPlan = (tx: Sql) => tx.unsafe(`status in (${openStatuses.map((one) => `'${one}'`).join(', ')})`);
 
-/** Query of plans. Their steps are a subquery by index, which runs only for the rows returned. */
+/** Selects plans. The steps are a subquery by index, which runs only for the returned rows. */
 const shown = (tx: Sql, plans: Fragment) => tx`
   select p.account_id, p.id, p.agent_id, a.name as agent_name, a.role as agent_role, ${contactColumns(tx)},
     p.contact_number, p.deal_id, p.deal_number, p.deal_title, p.deal_stage, p.pipeline_id, p.pipeline_name, p.trigger,
@@ -90,44 +90,44 @@ const shown = (tx: Sql, plans: Fragment) => tx`
       as steps
   from ${plans} join agents a on a.account_id = p.account_id and a.id = p.agent_id ${joinContact(tx, 'p')}`;
 
-/** Parses the instants of steps, which JSON has as text. */
-function dated<Row extends PlanRow>(rows: readonly Row[]): Row[] {
+/** Parses the instants of steps, which are strings in JSON. */
+function withDates<Row extends PlanRow>(rows: readonly Row[]): Row[] {
   const datedStep = (step: StepRow) => {
     return { ...step, run_at: new Date(step.run_at), due_at: step.due_at && new Date(step.due_at) };
   };
   return rows.map((row) => ({ ...row, steps: row.steps.map(datedStep) }));
 }
 
-/** Returns a plan, or undefined if the account has none with this id, or it has no agent yet. */
+/** Returns a plan. Returns undefined if the account has no plan with this id, or the plan has no agent yet. */
 export async function selectPlan(tx: Sql, accountId: string, id: number): Promise<PlanRow | undefined> {
   const rows = await tx<PlanRow[]>`${shown(tx, tx`plans p`)} where p.account_id = ${accountId} and p.id = ${id}`;
-  return dated(rows)[0];
+  return withDates(rows)[0];
 }
 
-/** Locks a plan and its steps against other changes, then reads it. Returns undefined as selectPlan does. */
+/** Locks a plan and its steps against other changes, then reads the plan. Returns undefined as selectPlan does. */
 export async function lockPlan(tx: Sql, accountId: string, id: number): Promise<PlanRow | undefined> {
   const lock = tx`select 1 from plans where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectPlan(tx, accountId, id));
 }
 
-/** About how many bytes of steps are changed in one transaction: each plan is told of with its steps, as they were and as they are, in one stretch. */
+/** Approximate maximum bytes of steps changed in one transaction. Building the events blocks the event loop, and each has the steps twice. */
 const maxChangedBytes = 1_048_576;
 
-/** A plan, and about how many bytes its steps have where it is shown. */
+/** A plan, with the approximate bytes of its steps in the API's format. */
 type SizedPlan = PlanRef & { size: number };
 
-/** The latter, of a plan `p`. */
+/** The approximate bytes of the steps of a plan `p`. */
 const sizeOfSteps = (tx: Sql): Fragment => tx`(
   select coalesce(sum(octet_length(s.params::text) + octet_length(s.title) + octet_length(s.reason)), 0) from plan_steps s
   where s.account_id = p.account_id and s.plan_id = p.id)::float8`;
 
-/** Returns the first of these that are changed in one transaction: one at least. */
+/** Returns the first plans that fit into one transaction, at least one. */
 function changedTogether<Plan extends SizedPlan>(plans: readonly Plan[]): Plan[] {
   const sizes = plans.map(({ size }) => size);
   return plans.slice(0, countWithin(sizes, { items: plans.length, bytes: maxChangedBytes }));
 }
 
-/** Plans by the time until which they, or a step of them, can be decided. */
+/** Plans by the deadline for deciding them or their steps. */
 export const lapsingPlans: KeyedRows = {
   name: 'plans',
   key: { account_id: 'uuid', id: 'bigint' },
@@ -135,8 +135,8 @@ export const lapsingPlans: KeyedRows = {
 };
 
 /**
- * Returns the plans that `due` selects and locks, firsts of their accounts before seconds, no more than about a megabyte of them, but one at least; `isCut` where
- * others are left for that.
+ * Returns the plans that `due` selects and locks, round-robin by account: at least one and at most about 1 MiB. `isCut` is true if the
+ * size limit excluded some of them.
  */
 export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: PlanRow[]; isCut: boolean }> {
   const locked = await tx<SizedPlan[]>`
@@ -147,7 +147,7 @@ export async function takeLapsedPlans(tx: Sql, due: Fragment): Promise<{ rows: P
   return { rows: await selectPlans(tx, taken), isCut: taken.length < locked.length };
 }
 
-/** Returns plans in parts that are changed in a transaction each, the small ones first: no more than about a megabyte, or one plan. */
+/** Splits plans into parts for one transaction each, small plans first. A part has at most about 1 MiB or is a single plan. */
 export async function inParts(sql: Sql, named: readonly PlanRef[]): Promise<PlanRef[][]> {
   const sized = await sql<SizedPlan[]>`
     select p.account_id, p.id, ${sizeOfSteps(sql)} as size from ${namedPlans(sql, named)} order by size, p.account_id, p.id`;
@@ -157,24 +157,24 @@ export async function inParts(sql: Sql, named: readonly PlanRef[]): Promise<Plan
   return parts;
 }
 
-/** Locks and returns plans, those that selectPlan returns too. */
+/** Locks and returns plans. Omits plans for which selectPlan returns undefined. */
 export async function lockPlans(tx: Sql, named: readonly PlanRef[]): Promise<PlanRow[]> {
-  // In id order, like every bulk update, to avoid deadlocks.
+  // Locks in id order, like every bulk update, to avoid deadlocks.
   const lock = tx`select 1 from ${namedPlans(tx, named)} order by p.account_id, p.id for update of p`;
   return await readUnderLock(lock, () => selectPlans(tx, named));
 }
 
 async function selectPlans(tx: Sql, named: readonly PlanRef[]): Promise<PlanRow[]> {
   if (named.length === 0) return [];
-  return dated(await tx<PlanRow[]>`${shown(tx, namedPlans(tx, named))} order by p.account_id, p.id`);
+  return withDates(await tx<PlanRow[]>`${shown(tx, namedPlans(tx, named))} order by p.account_id, p.id`);
 }
 
-/** Joins the plans that are named, as p; each once. */
+/** Joins the named plans as p, each once. */
 const namedPlans = (tx: Sql, named: readonly PlanRef[]): Fragment => tx`
   (select distinct * from unnest(${named.map(({ account_id }) => account_id)}::uuid[], ${named.map(({ id }) => id)}::bigint[])) as named (account_id, id)
   join plans p on p.account_id = named.account_id and p.id = named.id`;
 
-/** Returns whether the account has a plan with this id that can be listed. */
+/** Returns whether the account has a listable plan with this id, which is one with an agent. */
 export async function hasPlan(tx: Sql, accountId: string, id: number): Promise<boolean> {
   const rows = await tx`select 1 from plans where account_id = ${accountId} and id = ${id} and agent_id is not null`;
   return rows.length === 1;
@@ -182,16 +182,16 @@ export async function hasPlan(tx: Sql, accountId: string, id: number): Promise<b
 
 /** Filters of a list. */
 export interface PlanFilter {
-  /** awaiting: it, or a step of it, needs a decision. open: it still has work to do. */
+  /** awaiting: the plan or one of its steps needs a decision. open: the plan still has work to do. */
   status?: 'awaiting' | 'open' | undefined;
   agentId?: number | undefined;
-  /** A surviving contact; plans of contacts merged into it match. */
+  /** A surviving contact. Plans of contacts merged into it match too. */
   contactId?: string | undefined;
 }
 
 /**
- * Returns plans newest first, after the plan `after`. The limit applies before the joins; a contact's page is limited for each of its
- * ids, through the index that begins with the contact. With their sizes, no more than a page has room for.
+ * Returns plans after the plan `after`, newest first. Includes their sizes; returns at most a page's bytes. The limit applies before the
+ * joins. For a contact, it also applies to each of its ids, through the index that begins with the contact.
  */
 export async function listPlanRows(
   tx: Sql,
@@ -212,11 +212,11 @@ export async function listPlanRows(
     cross join lateral (${page(tx`and p.contact_id = named.id`)}) as p
     order by p.id desc limit ${limit}`;
   const plans: Fragment = tx`(${contactId ? pageOfContact(contactId) : page(tx``)}) as p`;
-  // A step's text is shown twice: in its params and as its body.
+  // The API shows a step's text twice: in its params and as its body.
   const sized: Fragment = tx`
     with shown as materialized (${shown(tx, plans)})
     select *, 2 * octet_length(steps::text) + octet_length(trigger_excerpt) + octet_length(rationale) as bytes from shown`;
-  return dated(await tx<(PlanRow & { bytes: number })[]>`${withinPageBytes(tx, sized, tx`id desc`)}`);
+  return withDates(await tx<(PlanRow & { bytes: number })[]>`${withinPageBytes(tx, sized, tx`id desc`)}`);
 }
 
 /** Writes the result of planning, with its steps, to a locked plan. */
@@ -254,8 +254,8 @@ export async function insertSteps(
 }
 
 /**
- * Writes the state of locked plans and of their steps, in one statement per table. A step that runs on keeps its row: who runs it extends its lease without
- * the plan's lock. One that has failed by this failed at `now`.
+ * Writes the state of locked plans and their steps, with one statement per table. Skips a step that is still running, since its runner
+ * extends the lease without the plan's lock. Sets `failed_at` of plans that fail to `now`.
  */
 export async function savePlans(tx: Sql, plans: readonly PlanRow[], now: Date): Promise<void> {
   const steps = plans.flatMap(({ account_id, steps: [...all] }) => all.map((step) => ({ ...step, account_id })));
@@ -283,7 +283,7 @@ export async function savePlans(tx: Sql, plans: readonly PlanRow[], now: Date): 
   await Promise.all(statements.map((statement) => statement.execute()));
 }
 
-/** Writes the params of a step and the detail that is shown of them. */
+/** Writes the params of a step and the detail that the API shows for them. */
 export async function updateStepParams(tx: Sql, accountId: string, { id, params, detail }: StepRow): Promise<void> {
   await tx`
     update plan_steps set params = ${json(tx, params)}, detail = ${detail} where account_id = ${accountId} and id = ${id}`;
@@ -293,7 +293,7 @@ function json(tx: Sql, value: object) {
   return tx.json(value as unknown as JsonValue);
 }
 
-/** Returns how many of an account's plans failed since a time, and the error of the last. */
+/** Returns how many of an account's plans failed since a time, and the error of the latest failure. */
 export async function measureFailed(sql: Sql, accountId: string, since: Date) {
   const [row] = await sql<{ failed: number; last_error: string | null }[]>`
     with failed as (

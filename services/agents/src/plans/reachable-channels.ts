@@ -2,13 +2,13 @@ import type { Contact } from '@customer-platform/contracts/cdp';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { type Channel, channel } from '@customer-platform/contracts/messaging';
 
-/** Returns the rule for a channel, as part of an error message. */
+/** Returns the rule for a channel, as the end of an error message. */
 export function channelRule(reachable: readonly Channel[]): string {
   const names = reachable.length === 0 ? 'there is none' : reachable.join(', ');
   return `must be one that is set up and reaches the contact: ${names}`;
 }
 
-/** Returns the channels that are set up (all are in a sandbox) and for which the contact has an address, or on which it wrote. */
+/** Returns the channels that are set up and reach the contact, by its address or because it wrote on them. A sandbox has all channels. */
 export function reachableChannels(
   { mode }: AccountContext,
   { phone, email }: Contact,

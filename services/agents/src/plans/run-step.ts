@@ -5,7 +5,7 @@ import type { Bus } from '@customer-platform/service-kit';
 import type { ClaimedStep } from './due-steps.sql.ts';
 import { isRunning, type StepEnd } from './plan-state.ts';
 
-/** Returns why a due step must not run: a module or action is switched off, or the account is suspended or deleted. */
+/** Returns why a due step must not run; undefined if it may. A module or action may be off, or the account suspended or deleted. */
 export function refusalOfStep(
   { action, is_switched_on }: ClaimedStep,
   account: AccountContext | null,
@@ -18,8 +18,8 @@ export function refusalOfStep(
 }
 
 /**
- * Runs a step by a request to another service, with the step's idempotency key. Returns its end; undefined for a follow-up, which
- * needs no other service. Throws if there is no reply: then it is to be retried.
+ * Runs a step by a request to another service, with the step's idempotency key. Returns the step's end, or undefined for a follow-up,
+ * which needs no other service. Throws if there is no reply; the step must then be retried.
  */
 export async function runStep(bus: Bus, step: ClaimedStep): Promise<StepEnd | undefined> {
   if (step.is_contact_deleted) return { error: 'The contact was deleted' };

@@ -5,18 +5,18 @@ import { type Platform, startPlatform, waitFor } from '@customer-platform/testki
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, openAgency, statuses } from '../../test/plans.ts';
 
-/** A platform whose messaging is replaced by `reply`. */
+/** A platform in which `reply` replaces messaging. */
 let platform: Platform;
 let sql: Database;
 let bus: Bus;
 let agency: Agency;
-/** Keys of the messages handed over, oldest first, and when. */
+/** Keys of the messages handed over, oldest first. `handedAt` has their times. */
 let keys: string[];
 let handedAt: number[];
 let reply: () => Promise<{ message: string | null; refusal: string | null }>;
 const silence = () => new Promise<never>(() => undefined);
 
-/** Starts the platform of the tests that follow; its requests without a reply time out after so long. */
+/** Starts the platform for the following tests. Its requests time out after `timeoutMs` without a reply. */
 async function open(timeoutMs: number): Promise<void> {
   const env = { BUS_REQUEST_TIMEOUT_MS: String(timeoutMs) };
   platform = await startPlatform({ services: ['cdp', 'crm', 'agents'], env });
@@ -40,7 +40,7 @@ async function close(): Promise<void> {
 }
 beforeAll(() => open(1_000), 60_000);
 afterAll(close);
-/** Gives the tests of a group a platform whose requests wait for their reply: one that comes too late is asked for again. */
+/** Gives the tests of a group a platform with a long request timeout. So a late reply causes no second request. */
 function waitForReplies(): void {
   let before: [Platform, Database, Bus];
   beforeAll(async () => {
@@ -58,16 +58,16 @@ beforeEach(async () => {
   handedAt = [];
   reply = silence;
 });
-/** Steps left over would be retried when another test moves the clock. */
+/** Otherwise, leftover steps would be retried when another test advances the clock. */
 afterEach(() =>
   sql`update plan_steps set status = 'cancelled', due_at = null where due_at is not null`.then(() => undefined),
 );
 
-const handed = (count: number) => waitFor(`${count} tries`, () => keys.length >= count);
+const handed = (count: number) => waitFor(`${count} attempts`, () => keys.length >= count);
 const leaseMs = 30_000;
 /**
- * Waits until a failed attempt after `sinceMs` was written. Returns when the next one is due, in ms. A lease ends later than any backoff
- * of these tests.
+ * Waits until a failed attempt after `sinceMs` is written. Returns when the next attempt is due, in ms. In these tests, a lease expires
+ * later than any backoff.
  */
 const noted = (step: number, sinceMs: number) =>
   waitFor('the wait', async () => {
@@ -75,14 +75,14 @@ const noted = (step: number, sinceMs: number) =>
     const dueMs = row!.due_at.getTime();
     return dueMs < sinceMs + leaseMs && dueMs;
   });
-/** Advances the clock to an instant, if that is ahead. Returns the time, in ms. */
+/** Advances the clock to an instant if that is in the future. Returns the time, in ms. */
 function advanceTo(instantMs: number): number {
   platform.clock.advance(Math.max(0, instantMs - platform.clock.now().getTime()));
   return platform.clock.now().getTime();
 }
 
 describe('a step without a reply', () => {
-  it('is asked for again under its key, later each time, until there is one', async () => {
+  it('is retried under its key with increasing delays until there is a reply', async () => {
     let sinceMs = platform.clock.now().getTime();
     const { id, steps } = await agency.plan({ mode: 'none' });
     for (const [index, waitMs] of [1_000, 2_000, 4_000, 8_000].entries()) {
@@ -98,7 +98,7 @@ describe('a step without a reply', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  it('is asked for again where its owner fails', async () => {
+  it('is retried if the other service fails', async () => {
     reply = () => Promise.reject(new Error('out of order'));
     const { id } = await agency.plan({ mode: 'none' });
     await handed(1);
@@ -119,7 +119,7 @@ describe('a step without a reply', () => {
     expect(statuses(failed)).toEqual(['failed', 'cancelled']);
   });
 
-  it('is tried for a day from when it begins, however long its plan waited for approval', async () => {
+  it('is retried for a day from its start, however long its plan waited for approval', async () => {
     const run_at = new Date(platform.clock.now().getTime() - 48 * 3_600_000);
     const { id, steps } = await agency.plan({ steps: [{ action: 'send_message', run_at }] });
     const sinceMs = platform.clock.now().getTime();
@@ -131,10 +131,10 @@ describe('a step without a reply', () => {
     await agency.until(id, 'completed');
   });
 
-  describe('where there is one in time', () => {
+  describe('with a reply in time', () => {
     waitForReplies();
 
-    it('is not asked for again where the reply is a refusal: its plan fails with the reason', async () => {
+    it('is not retried if the reply is a refusal, and its plan fails with the reason', async () => {
       reply = async () => ({ message: null, refusal: 'The channel sms is not set up' });
       const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
       const failed = await agency.until(id, 'failed');
@@ -146,7 +146,7 @@ describe('a step without a reply', () => {
     });
   });
 
-  it('holds up no other plan', async () => {
+  it('does not delay other plans', async () => {
     const { id } = await agency.plan({ mode: 'none' });
     const other = await agency.plan({ mode: 'none', steps: ['add_note'] });
     await agency.until(other.id, 'completed');
@@ -154,11 +154,11 @@ describe('a step without a reply', () => {
   });
 });
 
-describe('a plan that is cancelled while a step runs', () => {
+describe('a plan that is canceled while a step runs', () => {
   describe('and has a reply in time', () => {
     waitForReplies();
 
-    it('shows what became of the step, and does nothing more', async () => {
+    it('shows the outcome of the step, and does nothing more', async () => {
       let give: (given: { message: string; refusal: null }) => void = () => undefined;
       reply = () => new Promise((resolve) => (give = resolve));
       const { id } = await agency.plan({ mode: 'none', steps: ['send_message', 'add_note'] });
@@ -174,7 +174,7 @@ describe('a plan that is cancelled while a step runs', () => {
       expect([ended.status, ended.steps[0]!.result]).toEqual(['cancelled', { message }]);
       const { notes } = await agency.client.crm.deals.get({ params: { deal_id: agency.deal.id } });
       expect([notes, keys.length]).toEqual(['', 1]);
-      // Decided after all of that: an event of the cancelled plan would have come before it.
+      // Decided last, so any event of the canceled plan would have arrived before its event.
       const marker = await agency.plan();
       await agency.decide(marker.id, 'reject');
       await platform.event(agency.id, 'plan.rejected', ({ plan }) => plan.id === marker.id);
@@ -183,12 +183,12 @@ describe('a plan that is cancelled while a step runs', () => {
     });
   });
 
-  it('is not asked for again', async () => {
+  it('does not retry the step', async () => {
     const { id, steps } = await agency.plan({ mode: 'none' });
     await handed(1);
-    // An hour later than it would be: the plan is cancelled before the next try, however long the machine stalls.
+    // Postpones the next attempt by an hour, so that the plan is canceled before it even on a slow machine.
     const dueAt = new Date(platform.clock.now().getTime() + 3_600_000);
-    await waitFor('a failed try', async () => {
+    await waitFor('a failed attempt', async () => {
       const put = await sql`
         update plan_steps set due_at = ${dueAt} where id = ${steps[0]!.id} and last_error is not null returning id`;
       return put.length === 1;

@@ -25,7 +25,7 @@ const dealNow = () => agency.client.crm.deals.get({ params: { deal_id: agency.de
 const in1h = () => new Date(platform.clock.now().getTime() + 3_600_000);
 
 describe('a step that runs', () => {
-  it('sends its message to the contact, and names it', async () => {
+  it("sends its message to the contact, and returns the message's id", async () => {
     const { id } = await agency.plan({ mode: 'none' });
     const { steps } = await agency.until(id, 'completed');
     const [message] = await messagesOf(id);
@@ -33,7 +33,7 @@ describe('a step that runs', () => {
     expect(steps).toMatchObject([{ status: 'done', result: { message: message!.id } }]);
   });
 
-  it('adds its note to the deal, and moves it', async () => {
+  it('adds its note to the deal, and moves the deal', async () => {
     const move = { action: 'move_stage' as const, params: { stage: agency.stages[2]! }, detail: 'Proposal' };
     const { id } = await agency.plan({ mode: 'none', steps: ['add_note', move] });
     const { steps } = await agency.until(id, 'completed');
@@ -41,7 +41,7 @@ describe('a step that runs', () => {
     expect(steps.map(({ result }) => result)).toEqual([{ deal: agency.deal.id }, { deal: agency.deal.id }]);
   });
 
-  it('that is a follow-up leads to a plan of the same agent for the same contact', async () => {
+  it('as a follow-up requests a plan of the same agent for the same contact', async () => {
     const { id } = await agency.plan({ mode: 'none', steps: ['follow_up'], more: { follow_ups: 3 } });
     const { steps } = await agency.until(id, 'completed');
     const next = (steps[0]!.result as { plan: number }).plan;
@@ -55,7 +55,7 @@ describe('a step that runs', () => {
     expect([...rows]).toEqual([{ follow_ups: 4 }]);
   });
 
-  it('does so when it is due, after those before it', async () => {
+  it('runs when it is due, after the earlier steps', async () => {
     const later = { action: 'add_note' as const, params: { body: 'later' }, run_at: in1h() };
     const { id, next_run_at } = await agency.plan({ mode: 'none', steps: ['send_message', later, 'add_note'] });
     const waiting = await waitFor('the first step', async () => {
@@ -69,7 +69,7 @@ describe('a step that runs', () => {
     expect((await dealNow()).notes).toBe('later\n\nAsked for tea');
   });
 
-  it('goes to the survivor of a contact that was merged', async () => {
+  it('goes to the survivor of a merged contact', async () => {
     const { client } = agency;
     const survivor = await client.cdp.contacts.create({ body: { name: 'Carla Client', phone: '+4930901801' } });
     const { id } = await agency.plan({ steps: ['send_message'] });
@@ -81,7 +81,7 @@ describe('a step that runs', () => {
   });
 });
 
-it('a message that replies goes to the number that the customer wrote from, also after a merge', async () => {
+it('a reply goes to the number from which the customer wrote, even after a merge', async () => {
   const { client, id } = agency;
   const messaging = platform.database('messaging');
   const from = agency.contact.phone!;
@@ -98,7 +98,7 @@ it('a message that replies goes to the number that the customer wrote from, also
 });
 
 describe('a step that fails', () => {
-  it('ends its plan with what went wrong: nothing that follows is done', async () => {
+  it('ends its plan with the error, and no later step runs', async () => {
     await agency.client.crm.deals.win({ params: { deal_id: agency.deal.id } });
     const { id } = await agency.plan({ mode: 'none', steps: ['add_note', 'move_stage', 'send_message'] });
     const failed = await agency.until(id, 'failed');
@@ -113,7 +113,7 @@ describe('a step that fails', () => {
     expect(await messagesOf(id)).toEqual([]);
   });
 
-  it('does so where what it needs is switched off when it is due, and does nothing', async () => {
+  it('fails without effect if a module that it needs is switched off when it is due', async () => {
     const change = (body: object) => platform.admin('PATCH', `/admin/accounts/${agency.account.id}`, body);
     const { id: note } = await agency.plan({ mode: 'none', steps: [{ action: 'add_note', run_at: in1h() }] });
     expect((await change({ modules: { crm: { on: false } } })).status).toBe(200);
@@ -121,7 +121,7 @@ describe('a step that fails', () => {
     expect((await agency.until(note, 'failed')).last_error).toBe('Step 1: Pipelines is switched off');
   });
 
-  it('does so where its account is suspended when it is due, and does nothing, then or later', async () => {
+  it('fails without effect if its account is suspended when it is due, and is not resumed later', async () => {
     const change = (body: object) => platform.admin('PATCH', `/admin/accounts/${agency.account.id}`, body);
     const actions = ['send_message', 'follow_up', 'add_note', 'move_stage'] as const;
     const plans = await Promise.all(
@@ -145,7 +145,7 @@ describe('a step that fails', () => {
     expect(await sql`select 1 from plans where account_id = ${agency.id}`).toHaveLength(actions.length);
   });
 
-  it('does so where its action was switched off for the agent after the plan was made, and does nothing', async () => {
+  it('fails without effect if its action was switched off for the agent after planning', async () => {
     const actions = ['send_message', 'add_note', 'follow_up', 'move_stage'] as const;
     const later = (action: (typeof actions)[number]) =>
       agency.plan({ mode: 'none', steps: [{ action, run_at: in1h() }] });
@@ -168,7 +168,7 @@ describe('a step that fails', () => {
     expect(statuses(await agency.until(id, 'failed'))).toEqual(['done', 'failed']);
   });
 
-  it('does so for a contact that was deleted, and for a deal that there is not', async () => {
+  it('fails for a deleted contact, and for a deal that does not exist', async () => {
     const bare = { deal_id: null, deal_number: null, deal_title: null, deal_stage: null };
     const { id: withoutDeal } = await agency.plan({ mode: 'none', steps: ['add_note'], more: bare });
     expect((await agency.until(withoutDeal, 'failed')).last_error).toBe('Step 1: The plan has no deal');
@@ -189,7 +189,7 @@ describe('a step that fails', () => {
 });
 
 describe('a process that died', () => {
-  it('after it had handed a message over leads to one message', async () => {
+  it('after handing a message over causes only one message', async () => {
     const { id, steps } = await agency.plan({ mode: 'none', steps: [{ action: 'send_message', run_at: in1h() }] });
     const [row] = await sql<{ key: string }[]>`select key from plan_steps where id = ${steps[0]!.id}`;
     const handed = { contact: agency.contact.id, channel: 'sms' as const, body: 'Hello', reference: `plan-${id}` };
@@ -201,7 +201,7 @@ describe('a process that died', () => {
     expect(await messagesOf(id)).toHaveLength(1);
   });
 
-  it('is waited for until its lease is over', async () => {
+  it('is waited for until its lease expires', async () => {
     const { id, steps } = await agency.plan({ mode: 'none', steps: [{ action: 'send_message', run_at: in1h() }] });
     const leasedUntil = new Date(platform.clock.now().getTime() + 30_000);
     await sql`update plan_steps set status = 'running', tries = 1, due_at = ${leasedUntil} where id = ${steps[0]!.id}`;
@@ -213,7 +213,7 @@ describe('a process that died', () => {
     expect(await messagesOf(id)).toHaveLength(1);
   });
 
-  it('does not have a step run again whose plan ended meanwhile: what became of it is not known', async () => {
+  it('leaves the step failed with an unknown outcome if the plan has ended meanwhile', async () => {
     const { id, steps } = await agency.plan({ mode: 'none', steps: [{ action: 'send_message', run_at: in1h() }] });
     const leasedUntil = new Date(platform.clock.now().getTime() + 30_000);
     await sql`update plan_steps set status = 'running', tries = 1, due_at = ${leasedUntil} where id = ${steps[0]!.id}`;
@@ -236,7 +236,7 @@ describe('steps of many plans', () => {
   });
   afterAll(() => second.stop());
 
-  it('are each done once, by any number of processes', async () => {
+  it('run once each, with any number of processes', async () => {
     const plans = await Promise.all(
       Array.from({ length: 30 }, () => agency.plan({ steps: ['send_message', 'add_note', 'send_message'] })),
     );
@@ -252,7 +252,7 @@ describe('steps of many plans', () => {
   });
 });
 
-it('a due step waits while its plan is being changed, and keeps no others from running', async () => {
+it('a due step waits while its plan is being changed, and does not block others', async () => {
   const due = in1h();
   const plans = await Promise.all(
     Array.from({ length: 5 }, () => agency.plan({ mode: 'none', steps: [{ action: 'add_note', run_at: due }] })),
@@ -267,7 +267,7 @@ it('a due step waits while its plan is being changed, and keeps no others from r
   await agency.until(changed!, 'completed');
 });
 
-it('an agent that is paused has its plans go on; one that is deleted has them stop', async () => {
+it('plans continue while their agent is paused, and stop when it is deleted', async () => {
   const steps = ['send_message' as const, { action: 'add_note' as const, run_at: in1h() }];
   const running = await agency.plan({ mode: 'none', steps });
   const [waiting, made] = [

@@ -15,17 +15,17 @@ import { endStep, isRunning, type StepEnd } from './plan-state.ts';
 import { inParts, lockPlans, type PlanRef, type PlanRow, type StepParams, type StepRow } from './plans.sql.ts';
 import { refusalOfStep, runStep } from './run-step.ts';
 
-/** Time for which a step without a reply is retried. */
+/** How long a step without a reply is retried. */
 const attemptedForMs = 24 * 3_600_000;
 
 const steps = meter.createCounter('plans.steps', { description: 'Steps of plans that ended, by action and outcome.' });
 
-/** End of a step; undefined for a follow-up, which is done with its end. */
+/** End of a step; undefined for a follow-up, which requests its plan when the end is written. */
 type Result = { end: StepEnd | undefined };
 
 /**
- * Returns the queue that runs due steps by requests to other services. A step's end, the change of its plan and the event commit
- * together. Wakes `planner` for the plans of follow-ups.
+ * Returns the queue that runs due steps by requests to other services. A step's end, its plan's change and the event commit in one
+ * transaction. Wakes `planner` for the plans of follow-ups.
  */
 export function stepRunning(foundation: Foundation, planner: { wake(): void }): DueWork<ClaimedStep, Result> {
   const { bus, clock, accounts, log } = foundation;
@@ -39,9 +39,9 @@ export function stepRunning(foundation: Foundation, planner: { wake(): void }): 
     needsBus: true,
     async claim(sql, claim) {
       const claimed = await claimSteps(sql, claim);
-      // A module may just have been switched off. If the gateway is unavailable, known data is used.
+      // A module may just have been switched off. If the gateway is unavailable, cached accounts are used.
       await accounts.learn(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
-        log.warn({ err: error }, 'cannot refresh accounts; using known ones');
+        log.warn({ err: error }, 'cannot refresh accounts; using cached ones');
       });
       return claimed;
     },
@@ -60,7 +60,7 @@ export function stepRunning(foundation: Foundation, planner: { wake(): void }): 
   };
 }
 
-/** Writes the ends of steps, except those that another process has ended. Where it fails midway, what was written is such a one in the next attempt. */
+/** Writes the ends of steps, except steps that have already ended. So after a partial failure, the next attempt writes only the rest. */
 async function writeEnds(
   foundation: Foundation,
   planner: { wake(): void },
@@ -81,7 +81,7 @@ async function writeEndsOf(
     const { tx, now } = call;
     const ends = new Map<PlanRow, { step: StepRow; end: StepEnd }>();
     for (const plan of await lockPlans(tx, named)) {
-      // A plan has one running step at most.
+      // A plan has at most one running step.
       const step = plan.steps.find(isRunning);
       const result = step && results.get(keyOf({ ...step, account_id: plan.account_id }));
       if (result) ends.set(plan, { step, end: result.end ?? (await requestFollowUp(tx, plan, step, now)) });
@@ -100,7 +100,7 @@ async function writeEndsOf(
 
 const keyOf = ({ account_id, id }: Pick<ClaimedStep, 'account_id' | 'id'>) => `${account_id} ${id}`;
 
-/** Requests the plan of a follow-up, in the transaction of the step's end. */
+/** Requests the plan of a follow-up, in the transaction that ends the step. */
 async function requestFollowUp(tx: Sql, plan: PlanRow, step: StepRow, now: Date): Promise<StepEnd> {
   if (!isRunning(plan)) return { error: 'The plan ended before the step was done' };
   const { goal } = step.params as Extract<StepParams, { goal: string }>;
@@ -121,6 +121,6 @@ async function requestFollowUp(tx: Sql, plan: PlanRow, step: StepRow, now: Date)
     },
     now,
   );
-  if (id === undefined) throw new Error(`step ${step.id} has led to a plan and has not ended`);
+  if (id === undefined) throw new Error(`step ${step.id} already requested a plan but has not ended`);
   return { result: { plan: id } };
 }

@@ -5,7 +5,7 @@ import { isOpenPlan } from './plans.sql.ts';
 
 const cancelled = 'cancelled' satisfies PlanStatus & StepStatus;
 
-/** Returns whether more of an agent's plans are open than `most`. */
+/** Returns whether an agent has more than `most` open plans. */
 export async function hasMoreOpenPlans(tx: Sql, accountId: string, agentId: number, most: number): Promise<boolean> {
   const [row] = await tx<{ count: number }[]>`
     select count(*)::int as count from (
@@ -14,10 +14,10 @@ export async function hasMoreOpenPlans(tx: Sql, accountId: string, agentId: numb
 }
 
 /**
- * Cancels every open plan of an agent, including those being made, like `cancel` of plan-state.ts. `note` says why.
+ * Cancels every open plan of an agent, like `cancel` of plan-state.ts, including plans being made. `note` is the reason.
  */
 export async function stopPlansOfAgent(tx: Sql, accountId: string, agentId: number, note: string): Promise<void> {
-  // In id order, like every bulk update, to avoid deadlocks.
+  // Locks in id order, like every bulk update, to avoid deadlocks.
   await tx`
     select 1 from plans where account_id = ${accountId} and agent_id = ${agentId} and ${isOpenPlan(tx)}
     order by id for update`;
@@ -26,7 +26,7 @@ export async function stopPlansOfAgent(tx: Sql, accountId: string, agentId: numb
     where account_id = ${accountId} and agent_id = ${agentId} and ${isOpenPlan(tx)}
     returning id`;
   if (stopped.length === 0) return;
-  // A separate statement, which sees the steps of a plan that was made while this one waited for its lock.
+  // Only a separate statement sees steps of a plan that was made while the first statement waited for its lock.
   await tx`
     update plan_steps set status = ${cancelled}, due_at = null
     where account_id = ${accountId} and plan_id = any(${stopped.map(({ id }) => id)}::bigint[])

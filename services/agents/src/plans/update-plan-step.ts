@@ -37,21 +37,21 @@ export const updatePlanStep = implement(contract.updatePlanStep, {
   },
 });
 
-/** Throws invalid_request for a param that is not editable, or a value that is invalid for its action. */
+/** Throws invalid_request if a param is not editable or its value is invalid for the action. */
 function refuseParam({ action, editable }: StepRow, name: string, value: unknown): void {
   if (!editable.includes(name)) {
     const others = editable.length === 0 ? 'this step has no editable params' : `only ${editable.join(', ')} can`;
     throw new ApiError('invalid_request', `${name} cannot be changed: ${others}`, { field: name });
   }
   if (action !== 'add_note') return;
-  // Of all params only a note's body has another limit than in the contract: that of a message's body.
+  // Only a note's body needs this check, since the contract applies the limit of a message's body to it.
   const issue = contract.AddNoteParams.shape.body.safeParse(value).error?.issues[0];
   if (issue) throw new ApiError('invalid_request', `${name} ${issue.message}`, { field: name });
 }
 
 type StepCall = Pick<Call<Operation>, 'account' | 'prefetch'>;
 
-/** Returns the name of a stage. Throws invalid_request, field stage, if the pipeline has none with this id. */
+/** Returns the name of a stage. Throws invalid_request, field stage, if the pipeline has no stage with this id. */
 function stageName({ account, prefetch }: StepCall, pipeline: number | null, stage: number): string {
   refuseWithoutPipelines(account, 'stage');
   const { stages } = prefetch(({ ask }) => ask(findStages, { pipelines: [], stages: [stage] }));

@@ -1,15 +1,15 @@
 import { LRUCache } from '@customer-platform/service-kit';
 
-/** Milliseconds that an owner owed at a time. */
+/** Milliseconds that an owner owed at `atMs` on the monotonic clock. */
 interface Debt {
   ms: number;
   atMs: number;
 }
 
-/** Owners whose debts are remembered: of more, those longest ago are forgiven. */
+/** Maximum owners whose debts are remembered. Beyond it, the least recently used debts are forgotten. */
 const maxDebts = 10_000;
 
-/** Debts of owners for what they have used lately, in milliseconds: each is owed for `ratio` times as long as it was used. */
+/** Debts of owners for their recent use, in milliseconds. A debt decays to zero in `ratio` times the time of use. */
 export class Debts {
   readonly #debts = new LRUCache<string, Debt>({ max: maxDebts });
   readonly #ratio: number;
@@ -23,12 +23,12 @@ export class Debts {
     const before = this.#debts.get(owner);
     if (!before) return 0;
     const nowMs = performance.now();
-    // Where a clock is set back, as in tests, it becomes less from then on.
+    // If a test sets the clock back, the debt decays from the new time on.
     before.atMs = Math.min(before.atMs, nowMs);
     return Math.max(0, before.ms - (nowMs - before.atMs) / this.#ratio);
   }
 
-  /** Adds to what an owner owes; returns that. */
+  /** Adds to an owner's debt and returns the new debt. */
   add(owner: string, usedMs: number): number {
     const ms = this.of(owner) + usedMs;
     this.#debts.set(owner, { ms, atMs: performance.now() });

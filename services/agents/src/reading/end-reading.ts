@@ -14,15 +14,15 @@ import type { Reading } from './read-source.ts';
 import { type ClaimedSource, type EndedReading, endReading, replacePages } from './reading.sql.ts';
 
 const minuteMs = 60_000;
-/** Pauses before retries of a scheduled reading that failed, in ms; after the last one it waits for its schedule. */
+/** Milliseconds before each retry of a failed scheduled reading. After the last retry the source waits for its schedule. */
 const retriesMs = [5 * minuteMs, 60 * minuteMs];
 
 const refused = 'It has text that cannot be stored';
 
 /**
- * Writes a reading, or why there is none, with its event, in one transaction under the source's lock. Writes nothing to a source that
- * was changed or refreshed meanwhile, or claimed by another process. Data that PostgreSQL can never store, or that the account has no room for, fails
- * the source without a retry. Returns the outcome of the reading.
+ * Writes a reading, or the reason why it failed, with its event, in one transaction under the source's lock. Writes nothing if the source
+ * was changed, refreshed or claimed again since. Fails the source without a retry if PostgreSQL rejects the data or the account's
+ * knowledge is full. Returns the outcome of the reading.
  */
 export async function writeReading(
   foundation: Foundation,
@@ -37,7 +37,7 @@ export async function writeReading(
   } catch (error) {
     const isFull = error instanceof Unreadable;
     if (!isFull && !isRefusedData(error)) throw error;
-    if (!isFull) foundation.log.error({ err: error, source: claim.id }, 'reading of a source cannot be stored');
+    if (!isFull) foundation.log.error({ err: error, source: claim.id }, 'cannot store the text of a source');
     await write({ reason: isFull ? error.message : refused });
     return 'failed';
   }
@@ -53,23 +53,23 @@ async function writeIn(
   if (!before || before.tries !== claim.attempts) return;
   if (before.content !== claim.content || before.status !== claim.status) return;
   if (!account) {
-    await endReading(tx, claim, { ...endedBadly(before, 'Its account no longer exists', claim, now), due_at: null });
+    await endReading(tx, claim, { ...failureEnd(before, 'Its account no longer exists', claim, now), due_at: null });
     return;
   }
   const isRead = 'passages' in result;
-  if (isRead) await keep(tx, claim, result, account.language);
-  const ended = isRead ? endedWell(before, result, now) : endedBadly(before, result.reason, claim, now);
+  if (isRead) await storeReading(tx, claim, result, account.language);
+  const ended = isRead ? successEnd(before, result, now) : failureEnd(before, result.reason, claim, now);
   await endReading(tx, claim, ended);
-  // A failed refresh changes nothing for users: it emits no event.
+  // A failed refresh changes nothing for users, so it emits no event.
   const hasFailed = ended.status === 'failed' && before.status !== 'failed';
-  const isTold = isRead ? before.status !== 'ready' || result.isChanged : hasFailed;
-  if (!isTold) return;
+  const emitsEvent = isRead ? before.status !== 'ready' || result.isChanged : hasFailed;
+  if (!emitsEvent) return;
   const shown = toSource(before, account.timezone);
   const source = toSource((await selectSource(tx, claim.account_id, claim.id))!, account.timezone);
   emit(isRead ? knowledgeReady : knowledgeFailed, account, { source, previous: changedValues(shown, source) ?? {} });
 }
 
-async function keep(tx: Sql, claim: ClaimedSource, reading: Reading, language: string): Promise<void> {
+async function storeReading(tx: Sql, claim: ClaimedSource, reading: Reading, language: string): Promise<void> {
   const { website, passages } = reading;
   if (website) await replacePages(tx, claim, website.pages);
   if (website?.replaced.length === 0) return;
@@ -77,7 +77,7 @@ async function keep(tx: Sql, claim: ClaimedSource, reading: Reading, language: s
   await replacePassages(tx, source, passages, website?.replaced);
 }
 
-function endedWell(before: SourceRow, { isChanged }: Reading, now: Date): EndedReading {
+function successEnd(before: SourceRow, { isChanged }: Reading, now: Date): EndedReading {
   const isSame = before.status === 'ready' && before.error === '' && !isChanged;
   return {
     status: 'ready',
@@ -90,10 +90,10 @@ function endedWell(before: SourceRow, { isChanged }: Reading, now: Date): EndedR
 }
 
 /**
- * Returns the end of a failed reading. A source with passages of its current content stays ready, with the reason in `error`; a
- * scheduled reading is retried sooner. Any other source has failed until its next reading.
+ * Returns the end of a failed reading. A source with passages of its current content stays ready, with the reason in `error`. A scheduled
+ * reading is retried before its next schedule. Any other source stays failed until its next reading.
  */
-function endedBadly(before: SourceRow, reason: string, { attempts }: ClaimedSource, now: Date): EndedReading {
+function failureEnd(before: SourceRow, reason: string, { attempts }: ClaimedSource, now: Date): EndedReading {
   const retryMs = before.status === 'ready' ? retriesMs[attempts - 1] : undefined;
   const isKept = before.status === 'ready' || before.read_content === before.content;
   const status: SourceStatus = isKept ? 'ready' : 'failed';
@@ -108,7 +108,7 @@ function endedBadly(before: SourceRow, reason: string, { attempts }: ClaimedSour
   };
 }
 
-/** Returns whether PostgreSQL will never take these values: one has the wrong type, breaks a constraint, or exceeds a limit. */
+/** Returns whether PostgreSQL always rejects these values: one has the wrong type, violates a constraint or exceeds a limit. */
 function isRefusedData(error: unknown): boolean {
   return /^(2[23]|54)...$/.test(String((error as { code?: unknown } | null)?.code));
 }

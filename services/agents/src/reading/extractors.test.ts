@@ -5,14 +5,14 @@ const never = new AbortController().signal;
 let extractors: Extractors | undefined;
 afterEach(() => extractors?.close());
 
-/** Reads a text of an owner's; returns the process that has read it. */
+/** Reads a text of an owner. Returns the id of the process that read it. */
 const readBy = (owner: string) =>
   extractors!.use(owner, never, async (extractor) => {
     await extractor.read({ type: 'txt' }, () => [Buffer.from(`A text of ${owner}`)]);
     return extractor.pid!;
   });
 
-it("reads no two accounts' documents in one process, however accounts change off", async () => {
+it("never reads two accounts' documents in one process, even if accounts alternate", async () => {
   extractors = new Extractors({ most: 1 });
   const processes = new Map<string, Set<number>>();
   for (const owner of ['ada', 'bo', 'ada', 'ada', 'cy', 'bo', 'cy', 'ada']) {

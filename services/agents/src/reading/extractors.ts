@@ -3,25 +3,25 @@ import {
   type DocumentQuestion,
   Extractor,
   type ExtractorOptions,
-  Overtaxing,
+  LimitExceeded,
   type Piece,
   type RobotsQuestion,
 } from '@customer-platform/documents';
 import { FairSemaphore, type Permits } from './fair-semaphore.ts';
 
-/** An extractor that nobody uses, and whose documents its process has read. */
-interface Free {
+/** An idle extractor, and the owner whose documents its process has read. */
+interface IdleExtractor {
   extractor: Extractor;
   owner: string;
 }
 
 /**
- * A pool of processes that read documents, shared fairly, document by document, by all accounts. A process reads the documents of one account only: one
- * that a document took over learns nothing of another account's.
+ * A pool of processes that read documents. All accounts share it fairly, one document at a time. A process reads documents of only one
+ * account, so that a hijacked process cannot see another account's documents.
  */
 export class Extractors {
-  /** In the order in which they were released. */
-  readonly #free: Free[];
+  /** Idle extractors, in the order in which they were released. */
+  readonly #free: IdleExtractor[];
   readonly #permits: FairSemaphore;
 
   constructor(permits: Permits, options: ExtractorOptions = {}) {
@@ -31,12 +31,12 @@ export class Extractors {
     this.#permits = new FairSemaphore(permits, { isReady });
   }
 
-  /** Ends the processes. Nothing must be being read. */
+  /** Ends the processes. Callers must not call it while a document is being read. */
   close(): void {
     for (const { extractor } of this.#free) extractor.close();
   }
 
-  /** Runs `work` with an extractor once one is free. Throws as a FairSemaphore does. */
+  /** Runs `work` with an extractor once one is free. Throws like FairSemaphore. */
   use<Result>(owner: string, signal: AbortSignal, work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
     return this.#permits.use(owner, signal, async () => {
       const extractor = this.#take(owner);
@@ -48,22 +48,22 @@ export class Extractors {
     });
   }
 
-  /** Takes the owner's own that was released last, or else the one released first, whose process ends. */
+  /** Takes the owner's most recently released extractor. Otherwise takes the least recently released one and ends its process. */
   #take(owner: string): Extractor {
     const own = this.#free.findLastIndex((free) => free.owner === owner);
-    const [{ extractor }] = this.#free.splice(Math.max(own, 0), 1) as [Free];
+    const [{ extractor }] = this.#free.splice(Math.max(own, 0), 1) as [IdleExtractor];
     if (own === -1) extractor.close();
     return extractor;
   }
 }
 
-/** Reads the documents of one source of an account, each with a permit, until `signal` is aborted. Throws as an Extractor does. */
+/** Reads the documents of one source, each with a permit, until `signal` is aborted. Throws like Extractor. */
 export class SourceExtractor {
   readonly #extractors: Extractors;
   readonly #owner: string;
   readonly #signal: AbortSignal;
-  /** Number of documents of this source that were too much for an extractor so far. */
-  overtaxing = 0;
+  /** Number of documents of this source that exceeded a limit so far. */
+  overLimit = 0;
 
   constructor(extractors: Extractors, owner: string, signal: AbortSignal) {
     this.#extractors = extractors;
@@ -72,18 +72,18 @@ export class SourceExtractor {
   }
 
   read(question: DocumentQuestion, document: DocumentBytes): Promise<Piece[]> {
-    return this.#have((extractor) => extractor.read(question, document, this.#signal));
+    return this.#use((extractor) => extractor.read(question, document, this.#signal));
   }
 
   allows(question: RobotsQuestion, robots: Buffer): Promise<boolean> {
-    return this.#have((extractor) => extractor.allows(question, robots, this.#signal));
+    return this.#use((extractor) => extractor.allows(question, robots, this.#signal));
   }
 
-  async #have<Result>(work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
+  async #use<Result>(work: (extractor: Extractor) => Promise<Result>): Promise<Result> {
     try {
       return await this.#extractors.use(this.#owner, this.#signal, work);
     } catch (error) {
-      if (error instanceof Overtaxing) this.overtaxing++;
+      if (error instanceof LimitExceeded) this.overLimit++;
       throw error;
     }
   }

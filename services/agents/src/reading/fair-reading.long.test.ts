@@ -6,7 +6,7 @@ import { type Library, openLibrary } from '../../test/knowledge.ts';
 import { drip, htmlPage, type SiteHandler, startSite } from '../../test/reading.ts';
 
 const pagesOfWebsite = 50;
-/** Timeout of honest sources on an overloaded machine; the websites that drip take longer. */
+/** Timeout of honest sources on an overloaded machine. The dripping websites take longer. */
 const soonMs = 90_000;
 
 const platform = await startPlatform({ services: ['agents'] });
@@ -16,7 +16,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-/** Creates websites of fifty pages each, whose paths start with `begins`. */
+/** Creates websites of 50 pages each, whose paths start with `begins`. */
 async function addWebsites(library: Library, begins: readonly string[]): Promise<KnowledgeSource[]> {
   const pagesOf = (begin: string) => Array.from({ length: pagesOfWebsite }, (_, page) => `${site.url}${begin}${page}`);
   return await Promise.all(
@@ -48,8 +48,8 @@ async function honestSources(library: Library, name: string): Promise<KnowledgeS
   ]);
 }
 
-describe('one account that fills what it can get', () => {
-  it('with websites that drip holds up nothing of another', async () => {
+describe('one account that uses all the capacity it can get', () => {
+  it('with dripping websites does not delay other accounts', async () => {
     const [hostile, honest] = [await openLibrary(platform), await openLibrary(platform)];
     const names = Array.from({ length: 6 }, (_, number) => `/drip/${number}/`);
     let [open, most] = [0, 0];
@@ -63,18 +63,18 @@ describe('one account that fills what it can get', () => {
       for (let page = 0; page < pagesOfWebsite; page++) site.paths.set(`${name}${page}`, counted);
     }
     const websites = await addWebsites(hostile, names);
-    await waitFor('their pages to be asked for', () => open === 8, soonMs);
+    await waitFor('their pages to be requested', () => open === 8, soonMs);
     for (const { id } of await honestSources(honest, 'beside-drip')) {
       expect(await ended(honest, id)).toMatchObject({ status: 'ready' });
     }
-    // Two of its websites are read at once, each four pages at a time.
+    // Two of the account's websites are read at once, four pages at a time each.
     expect(most).toBe(8);
     expect(await hostile.article('Its own')).toMatchObject({ status: 'processing' });
     for (const { id } of websites) expect((await hostile.get(id)).status).toBe('processing');
     for (const { id } of websites) await hostile.request('DELETE', `/sources/${id}`);
   }, 480_000);
 
-  it('with files that take all the time they may is held up itself, also by two at once', async () => {
+  it('with files that take the maximum time delays only itself, also with two such accounts', async () => {
     const [live, sandbox, honest] = [
       await openLibrary(platform),
       await openLibrary(platform),
@@ -95,7 +95,7 @@ describe('one account that fills what it can get', () => {
     for (const { library, id } of files) await library.request('DELETE', `/sources/${id}`);
   }, 480_000);
 
-  it('with pages that are too much to parse is held up itself', async () => {
+  it('with pages that are too expensive to parse delays only itself', async () => {
     const [hostile, honest] = [await openLibrary(platform), await openLibrary(platform)];
     const names = ['/deep/0/', '/deep/1/'];
     const deep = '<div>'.repeat(200_000);
@@ -107,7 +107,7 @@ describe('one account that fills what it can get', () => {
       }
     }
     const websites = await addWebsites(hostile, names);
-    await waitFor('their pages to be asked for', () => site.requests.some((path) => path.startsWith('/deep/')), soonMs);
+    await waitFor('their pages to be requested', () => site.requests.some((path) => path.startsWith('/deep/')), soonMs);
     for (const { id } of await honestSources(honest, 'beside-deep')) {
       expect(await ended(honest, id)).toMatchObject({ status: 'ready' });
     }

@@ -5,10 +5,10 @@ import { FairSemaphore, type Permits } from './fair-semaphore.ts';
 
 const never = new AbortController().signal;
 
-/** Resolves once all work that has a permit has begun. */
+/** Resolves once all work with a permit has begun. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Returns work that ends on command, and the order in which it began; `owed` are milliseconds that owners have held permits for. */
+/** Returns a semaphore with work that ends on command, and the order in which work began. `owed` is the ms that owners held permits. */
 function worklist(permits: Permits, owed: Record<string, number> = {}, ready: readonly string[] = []) {
   const debts = new Debts(10);
   for (const [owner, ms] of Object.entries(owed)) debts.add(owner, ms);
@@ -32,7 +32,7 @@ function worklist(permits: Permits, owed: Record<string, number> = {}, ready: re
 }
 
 describe('permits', () => {
-  it('are held by so many at once, and go next to whoever held them for the shortest time lately', async () => {
+  it('are limited in number, and go next to the owner that recently held them for the shortest time', async () => {
     const { begun, end, add, debts } = worklist({ most: 2 }, { ada: 4_000, bo: 20 });
     const running = [add('1', 'ada'), add('2', 'ada'), add('3', 'ada'), add('4', 'bo'), add('5', 'bo')];
     await settled();
@@ -48,7 +48,7 @@ describe('permits', () => {
     expect(await Promise.all(running)).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('go on with whom all is ready for, until it has held them for two seconds more than another', async () => {
+  it('stay with a ready owner until it has held them 2 s longer than another', async () => {
     const { begun, end, add, debts } = worklist({ most: 1 }, { ada: 1_000 }, ['ada']);
     const running = [add('1', 'ada'), add('2', 'bo'), add('3', 'ada'), add('4', 'ada')];
     await settled();
@@ -60,7 +60,7 @@ describe('permits', () => {
     expect(await Promise.all(running)).toEqual(['1', '2', '3', '4']);
   });
 
-  it('are kept for whoever held them for a short time lately', async () => {
+  it('are reserved for owners that recently held them for a short time', async () => {
     const { begun, end, add } = worklist({ most: 3, kept: 1 }, { ada: 100_000, bo: 90_000 });
     const running = [add('1', 'ada'), add('2', 'bo'), add('3', 'ada'), add('4', 'cy')];
     await settled();
@@ -74,7 +74,7 @@ describe('permits', () => {
     expect(await Promise.all(running)).toEqual(['1', '2', '3', '4']);
   });
 
-  it('are given to whoever waits beside a free one once the others have held theirs for twice as long, though nobody releases one', async () => {
+  it('go to a waiter beside a free one once the holders have held theirs twice as long, even without a release', async () => {
     const { begun, end, add } = worklist({ most: 2, kept: 1 }, { ada: 11_500, bo: 6_000 });
     const running = [add('1', 'ada'), add('2', 'bo')];
     await waitFor('the second', () => begun.length === 2);
@@ -82,7 +82,7 @@ describe('permits', () => {
     expect(await Promise.all(running)).toEqual(['1', '2']);
   });
 
-  it('are released by work that fails, and not acquired by work that was stopped', async () => {
+  it('are released by failed work, and not acquired by aborted work', async () => {
     const { semaphore, begun, end, add } = worklist({ most: 1 });
     await expect(semaphore.use('ada', never, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     const first = add('1', 'ada');

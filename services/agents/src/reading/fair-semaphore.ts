@@ -4,42 +4,42 @@ import { Debts } from './debts.ts';
 export interface Permits {
   most: number;
   /**
-   * Of these, how many are kept for owners that have held theirs for at most 5 s lately, or for less than half as long as each owner that holds
-   * one. None unless given.
+   * Number of permits reserved for light owners. A light owner has held permits for at most 5 s recently, or less than half as long as
+   * each current holder. Default: 0.
    */
   kept?: number;
 }
 
-/** Time that an owner has held permits is forgotten in ten times as long. */
+/** The time that an owner has held permits is forgotten over ten times that time. */
 const forgetRatio = 10;
 const heavyMs = 5_000;
-/** An owner for which all is ready goes on until it has held permits for so much longer than another: what makes ready takes a third of a second. */
+/** Advantage of an owner whose process is ready: it may hold permits this much longer than others. Starting a process takes 0.3 s. */
 const sliceMs = 2_000;
-/** Time after which those that wait beside a free permit are looked at again: what they held is forgotten, and others hold theirs for longer. */
-const lookMs = 500;
+/** Interval for reconsidering waiters while reserved permits are free. Over time, waiters become light owners. */
+const recheckMs = 500;
 
 interface Waiting {
   owner: string;
   begin: () => void;
 }
 
-/** A permit that is held, and since when on the monotonic clock. */
+/** A permit in use, and since when on the monotonic clock. */
 interface Held {
   owner: string;
   sinceMs: number;
 }
 
-/** Weights of a semaphore's owners. */
+/** How a semaphore weights its owners. */
 export interface Weights {
-  /** Debts of owners for the permits that they have held. */
+  /** Debts of owners for the time they have held permits. */
   debts?: Debts;
-  /** Returns whether an owner's next work can begin at once, where another's needs something made ready for it. Default: all the same. */
+  /** Returns whether an owner's next work can begin at once, without preparation. Default: false for all owners. */
   isReady?(owner: string): boolean;
 }
 
 /**
- * A semaphore whose next permit goes to the owner that has held permits for the shortest time lately, with two seconds in favour of those that are
- * ready; among equals, to the first waiter.
+ * A semaphore that gives the next permit to the owner that has recently held permits for the shortest time. An owner that is ready has an
+ * advantage of 2 s. Among equals, the first waiter is next.
  */
 export class FairSemaphore {
   readonly #permits: Required<Permits>;
@@ -55,7 +55,7 @@ export class FairSemaphore {
     this.#isReady = isReady;
   }
 
-  /** Runs `work` with a permit. Throws the signal's reason if that is aborted before; errors of `work` pass through. */
+  /** Runs `work` with a permit. Throws the signal's reason if it is aborted before a permit is free, and any error of `work`. */
   async use<Result>(owner: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     const held = await this.#acquire(owner, signal);
     try {
@@ -90,10 +90,10 @@ export class FairSemaphore {
     clearTimeout(this.#again);
     while (this.#beginOne());
     const isFree = this.#held.size < this.#permits.most;
-    if (isFree && this.#waiting.length > 0) this.#again = setTimeout(() => this.#beginNext(), lookMs).unref();
+    if (isFree && this.#waiting.length > 0) this.#again = setTimeout(() => this.#beginNext(), recheckMs).unref();
   }
 
-  /** Returns whether one begins. */
+  /** Gives a free permit to the next waiter. Returns false if there is no permit or no waiter for it. */
   #beginOne(): boolean {
     const free = this.#permits.most - this.#held.size;
     if (free <= 0) return false;
@@ -107,13 +107,13 @@ export class FairSemaphore {
     return true;
   }
 
-  /** Returns whether a permit that is kept is for this owner, too. */
+  /** Returns whether this owner is light, and so may use a reserved permit. */
   #isLight(owner: string): boolean {
     const owed = this.#owed(owner);
     return owed <= heavyMs || [...this.#held].every((held) => owed < this.#owed(held.owner) / 2);
   }
 
-  /** Returns for how many milliseconds an owner has held permits lately, those included that it holds. */
+  /** Returns for how many milliseconds an owner has recently held permits, including current ones. */
   #owed(owner: string): number {
     const nowMs = performance.now();
     return [...this.#held].reduce(

@@ -26,11 +26,11 @@ const passagesOf = (id: string) => platform.database('agents')<{ heading_path: s
 
 /** Heading whose 200th UTF-16 unit is a high surrogate. */
 const halving = `${'a'.repeat(199)}😀 and more`;
-/** More elements than the limit for Readability, so that the page's own attributes are kept. */
+/** More elements than the limit for Readability, so that the page keeps its attributes. */
 const vast = '<i></i>'.repeat(15_001);
 
-describe('what a document says is kept, whatever it holds', () => {
-  it('of an article whose heading is cut where a character would be halved', async () => {
+describe('the text of a document is stored, whatever it contains', () => {
+  it('of an article whose heading is cut without splitting a character', async () => {
     const { id } = await library.article('Halved', { body: `# ${halving}\n\nText below.` });
     expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
     expect(await passagesOf(id)).toEqual([{ heading_path: ['a'.repeat(199)], text: 'Text below.' }]);
@@ -50,7 +50,7 @@ describe('what a document says is kept, whatever it holds', () => {
     }
   });
 
-  it('of a page that says what its headings are worth, as deep as it likes', async () => {
+  it('of a page that declares its own heading levels, to any depth', async () => {
     const levels = Array.from({ length: 8_000 }, (_, index) => `<p data-heading-level="${index + 1}">w${index}</p>`);
     const id = await uploaded('deep.html', `<!doctype html><body>${vast}${levels.join('')}<div>Text below.</div>`);
     expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
@@ -75,7 +75,7 @@ describe('what a document says is kept, whatever it holds', () => {
   });
 });
 
-describe('an article or an FAQ of any length that may be becomes ready', () => {
+describe('an article or FAQ of any allowed length becomes ready', () => {
   const characters = 20_000;
   const filled = (part: string) => part.repeat(Math.ceil(characters / part.length)).slice(0, characters);
   const long = Array.from({ length: 5 }, (_, index) => `${'#'.repeat(index + 1)} ${'長'.repeat(200)}\n`).join('');
@@ -116,7 +116,7 @@ describe('an article or an FAQ of any length that may be becomes ready', () => {
   });
 });
 
-it('what PostgreSQL refuses fails the source at once, with a reason, and what fails for the moment is tried again', async () => {
+it('data that PostgreSQL rejects fails the source at once with a reason, and a temporary error is retried', async () => {
   const database = platform.database('agents');
   await database`
     create function refuse() returns trigger language plpgsql as $$
@@ -131,7 +131,7 @@ it('what PostgreSQL refuses fails the source at once, with a reason, and what fa
     expect(told.data).toMatchObject({ source: { status: 'failed' }, previous: { status: 'processing' } });
   }
   const { id } = await add('40001');
-  // The pause before the next attempt begins when the failure is written, not when the source is claimed.
+  // The pause before the next attempt starts when the failure is written, not when the source is claimed.
   await waitFor('the failure of the first attempt', async () => {
     const [row] = await database`select last_error from sources where id = ${id}`;
     return row!.last_error !== null;
@@ -141,7 +141,7 @@ it('what PostgreSQL refuses fails the source at once, with a reason, and what fa
   expect(await ended(id)).toMatchObject({ status: 'ready' });
 });
 
-it('an account that has nearly a million passages gets as many more as make them a million, and is told that a source has no room', async () => {
+it('an account can reach one million passages, and beyond that a source fails with a reason', async () => {
   const database = platform.database('agents');
   const own = await openLibrary(platform);
   const kept = await own.article('Kept', { body: 'One.' });
@@ -152,14 +152,14 @@ it('an account that has nearly a million passages gets as many more as make them
   const refused = await own.article('Refused', { body: 'Three.' });
   expect(await ended(refused.id, own)).toMatchObject({
     status: 'failed',
-    error: 'The knowledge has no room for it: at most 1,000,000 passages of all sources are kept',
+    error: 'The knowledge is full; all sources together may have at most 1,000,000 passages',
   });
   expect(await passagesOf(refused.id)).toEqual([]);
-  // A change of one that is there takes no more room than it had.
+  // Changing an existing source adds no passages.
   await own.account.client.agents.knowledge.sources.update({ params: { source_id: last.id }, body: { body: 'Four.' } });
   expect(await ended(last.id, own)).toMatchObject({ status: 'ready', error: '' });
   expect(await passagesOf(last.id)).toMatchObject([{ text: 'Four.' }]);
-  // Room for it is made, and it is read again.
+  // After another source is deleted, a refresh succeeds.
   await own.account.client.agents.knowledge.sources.delete({ params: { source_id: kept.id } });
   await own.account.client.agents.knowledge.sources.refresh({ params: { source_id: refused.id } });
   expect(await ended(refused.id, own)).toMatchObject({ status: 'ready', error: '' });

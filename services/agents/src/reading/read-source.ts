@@ -5,21 +5,21 @@ import { type Extractors, SourceExtractor } from './extractors.ts';
 import { type ClaimedSource, selectFilePart, selectKnownPages } from './reading.sql.ts';
 import { type PageState, readWebsite, type WebsiteTools } from './website.ts';
 
-/** Content of a source. */
+/** The content read from a source. */
 export interface Reading {
   passages: Passage[];
   isChanged: boolean;
-  /** Of a website: the state of its pages, and the positions of those whose passages are replaced. For other kinds all are. */
+  /** For a website: the state of its pages, and the positions of pages whose passages are replaced. Other kinds replace all passages. */
   website?: { pages: PageState[]; replaced: number[] };
 }
 
 export interface ReadingTools extends Omit<WebsiteTools, 'extractors'> {
   sql: Database;
-  /** Parse untrusted files and pages in child processes. */
+  /** Child processes that parse untrusted files and pages. */
   extractors: { files: Extractors; pages: Extractors };
 }
 
-/** Reads a source, outside of any transaction. Throws Unreadable with a reason for users, or the signal's reason once aborted. */
+/** Reads a source, outside any transaction. Throws Unreadable with a reason for users, or the signal's reason once it is aborted. */
 export async function readSource(claim: ClaimedSource, tools: ReadingTools): Promise<Reading> {
   const { kind, body } = claim;
   if (kind === 'faq') return whole([{ heading_path: [], text: body ?? '' }]);

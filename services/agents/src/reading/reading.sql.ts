@@ -3,7 +3,7 @@ import { type Claim, claimed, type DueRow, type DueTable, type Sql } from '@cust
 import type { SourceRow } from '../knowledge/sources.sql.ts';
 import type { KnownPage, PageState } from './website.ts';
 
-/** Sources that are due, as a queue. */
+/** The queue of due sources. */
 export const dueSources: DueTable = {
   name: 'sources',
   key: { account_id: 'uuid', id: 'uuid' },
@@ -12,16 +12,16 @@ export const dueSources: DueTable = {
   error: 'last_error',
 };
 
-/** The same of these kinds. */
+/** The queue of due sources of these kinds. */
 export const dueSourcesOf = (kinds: readonly SourceKind[]): DueTable => ({
   ...dueSources,
   where: (sql) => sql`kind = any(${[...kinds]}::text[])`,
 });
 
 /**
- * A source that this process has claimed. `content`, `attempts` and `status` identify the claim: a change of the source resets its tries
- * to 0 and, if there is new content, increments `content`. The status is processing if a user waits for it; otherwise it is read on its
- * schedule.
+ * A source that this process has claimed. `content`, `attempts` and `status` identify the claim: a change of the source resets `tries` to
+ * 0 and, for new content, increments `content`. The status is `processing` if a user is waiting for the source. Otherwise its schedule
+ * made it due.
  */
 export interface ClaimedSource
   extends DueRow,
@@ -29,7 +29,7 @@ export interface ClaimedSource
   reading_since: Date;
 }
 
-/** Claims the sources that `due` selects. The time that reading may take begins with the first attempt. */
+/** Claims the sources that `due` selects. The first attempt starts the reading's deadline. */
 export async function claimSources(sql: Sql, { due, now, leasedUntil }: Claim): Promise<ClaimedSource[]> {
   return await sql<ClaimedSource[]>`
     update sources s set ${claimed(sql, dueSources, leasedUntil)},
@@ -48,7 +48,7 @@ export async function endReading(tx: Sql, { account_id, id }: ClaimedSource, end
     where account_id = ${account_id} and id = ${id}`;
 }
 
-/** Returns one part of a file's bytes, from 0; undefined after the last. */
+/** Returns a part of a file's bytes; undefined after the last part. Parts count from 0. */
 export async function selectFilePart(
   sql: Sql,
   { account_id, id }: ClaimedSource,
@@ -59,7 +59,7 @@ export async function selectFilePart(
   return row?.bytes;
 }
 
-/** Returns the pages of a website as last read, with the size of what is stored of each. */
+/** Returns the pages of a website as last read, with the number, size and digest of their stored passages. */
 export async function selectKnownPages(sql: Sql, { account_id, id }: ClaimedSource): Promise<KnownPage[]> {
   return await sql<KnownPage[]>`
     select p.position, p.url, p.etag, p.last_modified, p.sha256, kept.*

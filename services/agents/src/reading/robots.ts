@@ -5,13 +5,13 @@ import type { SourceExtractor } from './extractors.ts';
 
 /** Our user agent in robots.txt files. */
 export const agentName = 'customer-platform-reader';
-/** Maximum length of a robots.txt that is parsed; the rest is ignored (RFC 9309, 2.5). */
+/** Maximum bytes of a robots.txt that are parsed. The rest is ignored (RFC 9309, 2.5). */
 const maxRobotsBytes = 500 * 1_024;
 
-/** Beginning of the refusal for a host whose robots.txt is unavailable. */
+/** Beginning of the refusal if a host's robots.txt is unavailable. */
 export const robotsUnavailable = 'its robots.txt cannot be read';
 
-/** Maximum number of cached robots.txt files: a website has one or two hosts, and redirects to many could fill the memory. */
+/** Maximum cached robots.txt files. A website has one or two hosts, and redirects to many hosts could fill the memory. */
 const maxHosts = 4;
 
 type Rules = { robotsUrl: string; bytes: Buffer } | 'all' | { refusal: string };
@@ -24,8 +24,8 @@ interface RobotsTools {
 }
 
 /**
- * Returns the rules of the hosts of one website: why a page must not be read; null if it may be. An unavailable robots.txt forbids
- * everything, a missing one nothing. Each is fetched once, as long as the hosts are few.
+ * Returns a function that checks a URL of one website against its host's robots.txt. It returns why the page must not be read, or null if
+ * it may be. An unavailable robots.txt forbids everything, a missing one nothing. Each file is fetched once while it is cached.
  */
 export function robotsOf({ getter, extractor, poolKey, signal }: RobotsTools) {
   const known = new LRUCache<string, Promise<Rules>>({ max: maxHosts });

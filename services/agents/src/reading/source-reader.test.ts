@@ -26,7 +26,7 @@ async function newSite(): Promise<Site> {
   return site;
 }
 
-/** Waits until a source has been read. Returns it. Large ones take long on a busy machine. */
+/** Waits until a source has been read. Returns it. Large sources take long on a busy machine. */
 const ended = (id: string, timeoutMs?: number) =>
   waitFor(
     'the source to be read',
@@ -37,7 +37,7 @@ const ended = (id: string, timeoutMs?: number) =>
     timeoutMs,
   );
 
-/** Returns a source's passages as they are stored. */
+/** Returns a source's stored passages. */
 const passagesOf = (id: string) => database`
   select page, position, heading_path, text from passages where source_id = ${id} order by page, position`;
 
@@ -62,8 +62,8 @@ const website = (site: Site, paths: string[], more: Record<string, unknown> = {}
 
 const refresh = (id: string) => library.request('POST', `/sources/${id}/refresh`, {});
 
-describe('a source that was added is read', () => {
-  it('an article becomes ready, its headings split it, and everybody is told', async () => {
+describe('a new source is read', () => {
+  it('an article becomes ready, is split by its headings, and emits an event', async () => {
     const body = '# Delivery\nBy bike.\n\n## Costs\nFree above 50 euros.';
     const added = await library.article('Shop', { body });
     expect(added.status).toBe('processing');
@@ -79,14 +79,14 @@ describe('a source that was added is read', () => {
     expect(await rowOf(added.id)).toMatchObject({ due_at: null, tries: 0, reading_since: null });
   });
 
-  it('an FAQ is one passage: its answer as it was written', async () => {
+  it('an FAQ is one passage with its answer unchanged', async () => {
     const body = '# Yes,\n\nwe do.  ';
     const { id } = await library.add({ kind: 'faq', title: 'Do you deliver?', body });
     expect((await ended(id)).status).toBe('ready');
     expect(await passagesOf(id)).toMatchObject([{ heading_path: [], text: body }]);
   });
 
-  it('what is changed is read anew, and what it was is no longer found', async () => {
+  it('a changed source is read again, and its old text is no longer found', async () => {
     const { id } = await library.article('Hours', { body: 'Open until zebra o clock.' });
     await ended(id);
     expect(await library.request('PATCH', `/sources/${id}`, { body: 'Open until giraffe o clock.' })).toMatchObject({
@@ -98,7 +98,7 @@ describe('a source that was added is read', () => {
     expect(await library.search('giraffe')).toHaveLength(1);
   });
 
-  it('one in which nothing is written fails, and says so', async () => {
+  it('a source without text fails with a reason', async () => {
     const { id } = await library.article('Empty', { body: '  \n\n#' });
     expect(await ended(id)).toMatchObject({ status: 'failed', error: 'It contains no text' });
     const told = await platform.event(library.account.id, 'knowledge.failed', ({ source }) => source.id === id);
@@ -107,7 +107,7 @@ describe('a source that was added is read', () => {
 });
 
 describe('a website', () => {
-  it('of fifty pages becomes ready, and a refresh reads only what has changed', async () => {
+  it('with fifty pages becomes ready, and a refresh reads only what has changed', async () => {
     const site = await newSite();
     const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
     for (const path of paths) site.paths.set(path, htmlPage(`Page ${path}`, `Text of ${path}`, `"${path}"`));
@@ -135,7 +135,7 @@ describe('a website', () => {
     expect(await passagesOf(id)).toHaveLength(2);
   });
 
-  it('that has a passage under several addresses, or that another has too, is found by it once', async () => {
+  it('with a passage under several addresses, or also on another website, is found once by it', async () => {
     const site = await newSite();
     site.paths.set('/a', htmlPage('Quokkas', 'About quokkas.', '"a"'));
     site.paths.set('/b', htmlPage('Quokkas', 'About quokkas.'));
@@ -149,7 +149,7 @@ describe('a website', () => {
     expect(await library.search('quokkas')).toMatchObject([{ text: 'About quokkas.' }]);
   });
 
-  it('of which no page can be read fails with the reason of the first, and is ready once one can be', async () => {
+  it('without a readable page fails with the reason of the first page, and becomes ready once one is readable', async () => {
     const site = await newSite();
     const { id } = await website(site, ['/a', '/b']);
     const error = `${site.url}/a cannot be read: it responded with 404`;
@@ -159,7 +159,7 @@ describe('a website', () => {
     expect(await ended(id)).toMatchObject({ status: 'ready', error: '' });
   });
 
-  it('whose refresh fails stays ready with what was known, and says why until one succeeds', async () => {
+  it('whose refresh fails stays ready with its old passages, and shows the error until a refresh succeeds', async () => {
     const site = await newSite();
     site.paths.set('/', htmlPage('Axolotls', 'About axolotls.'));
     const { id } = await website(site, ['/']);
@@ -183,7 +183,7 @@ describe('a website', () => {
     expect(eventsOf(id).map(({ type }) => type)).toEqual(Array(2).fill('knowledge.ready'));
   });
 
-  it('whose pages are others now fails where none of them can be read, also after a refresh', async () => {
+  it('with only new pages fails if none of them can be read, also after a refresh', async () => {
     const site = await newSite();
     site.paths.set('/old', htmlPage('Old', 'About ocelots.'));
     const { id } = await website(site, ['/old']);
@@ -196,7 +196,7 @@ describe('a website', () => {
     expect(await library.search('ocelots')).toEqual([]);
   });
 
-  it('that is changed while it is read is read again, and what was read first is not kept', async () => {
+  it('that is changed while being read is read again, and the first result is discarded', async () => {
     const site = await newSite();
     let release: () => void = () => undefined;
     site.paths.set('/old', (request, response) => {
@@ -204,12 +204,12 @@ describe('a website', () => {
     });
     site.paths.set('/new', htmlPage('New', 'new'));
     const { id } = await website(site, ['/old']);
-    await waitFor('the page to be asked for', () => site.requests.length === 1);
+    await waitFor('the page to be requested', () => site.requests.length === 1);
     await library.request('PATCH', `/sources/${id}`, { pages: [`${site.url}/new`] });
     release();
     expect((await ended(id)).status).toBe('ready');
     expect(await passagesOf(id)).toMatchObject([{ text: 'new' }]);
-    // Two of an account are read at once: when two others are, what was read first has ended, and its event comes before theirs.
+    // An account has two slots. While two other sources are read, the first reading has ended, and its event precedes theirs.
     const held: (() => void)[] = [];
     for (const path of ['/1', '/2'])
       site.paths.set(path, (request, response) => held.push(() => htmlPage(path, 'text')(request, response)));
@@ -242,7 +242,7 @@ describe('a file', () => {
     expect((await passagesOf(id))[0]).toMatchObject(passage);
   });
 
-  it('that is hostile fails with a reason, and nothing else with it', async () => {
+  it('that is hostile fails with a reason, without affecting other sources', async () => {
     const bomb = await upload('bomb.docx', docxOf([{ text: 'a'.repeat(30 * 1_048_576) }], 1_000));
     const long = await upload('long.pdf', pdfOf(Array<string>(10_000).fill('x')));
     const good = await upload('good.txt', 'Good.');
@@ -251,7 +251,7 @@ describe('a file', () => {
     expect(await ended(good)).toMatchObject({ status: 'ready' });
   });
 
-  it('whose process is killed is read by another', async () => {
+  it('whose process is killed is read by another process', async () => {
     const pages = Array.from({ length: 600 }, (_, index) => `Page number ${index}`);
     const id = await upload('pages.pdf', pdfOf(pages));
     process.kill(await waitFor('the child process', () => childProcesses().at(0)), 'SIGKILL');
@@ -274,11 +274,11 @@ function childProcesses(): number[] {
   });
 }
 
-describe('any number of processes', () => {
+describe('several processes', () => {
   const startAnother = (): Promise<Running> =>
     startService(agents, { ...platform.env('agents'), PORT: '0' }, { clock: platform.clock.now });
 
-  it('never read one source at once, and read each once', async () => {
+  it('never read one source at the same time, and read each once', async () => {
     const another = await startAnother();
     const site = await newSite();
     const paths = Array.from({ length: 12 }, (_, index) => `/${index}`);
@@ -289,7 +289,7 @@ describe('any number of processes', () => {
     await another.stop();
   });
 
-  it('read on what one gives back that is stopped', async () => {
+  it('take over sources that a stopped process releases', async () => {
     const site = await newSite();
     const paths = ['/0', '/1', '/2', '/3'];
     const held: (() => void)[] = [];
@@ -312,7 +312,7 @@ describe('any number of processes', () => {
     expect(site.requests).toHaveLength(6);
   });
 
-  it('go on with what a killed one was reading, but not for ever', async () => {
+  it('take over sources of a killed process, but not forever', async () => {
     const [lost, late, deadly] = [
       await library.article('Lost'),
       await library.article('Late'),
@@ -335,22 +335,22 @@ describe('any number of processes', () => {
     });
   });
 
-  it('end what has been read for ten minutes', async () => {
+  it('end a reading after ten minutes', async () => {
     const site = await newSite();
     site.paths.set('/hangs', () => undefined);
     const { id } = await website(site, ['/hangs']);
-    await waitFor('the page to be asked for', () => site.requests.length === 1);
+    await waitFor('the page to be requested', () => site.requests.length === 1);
     platform.clock.advance(10 * minuteMs);
     expect(await ended(id)).toMatchObject({ status: 'failed', error: 'Reading took too long' });
     expect(await rowOf(id)).toMatchObject({ due_at: null, tries: 0, reading_since: null });
   });
 });
 
-describe('a website that is read on its schedule', () => {
+describe('a website with a schedule', () => {
   it.each([
     ['daily', dayMs],
     ['weekly', 7 * dayMs],
-  ])('%s: stays ready meanwhile, and tells only of what is new', async (every, waitMs) => {
+  ])('%s: stays ready meanwhile, and emits an event only for new content', async (every, waitMs) => {
     const site = await newSite();
     site.paths.set('/', htmlPage('A', 'first', '"1"'));
     const { id } = await website(site, ['/'], { refresh: every });
@@ -374,7 +374,7 @@ describe('a website that is read on its schedule', () => {
     expect(eventsOf(id)[1]).toMatchObject({ type: 'knowledge.ready', previous: { updated_at } });
   });
 
-  it('has its next time moved when its schedule changes, and none where it has no schedule any more', async () => {
+  it('is rescheduled when its schedule changes, and unscheduled when the schedule is removed', async () => {
     const site = await newSite();
     site.paths.set('/', htmlPage('A', 'first'));
     const { id } = await website(site, ['/']);
@@ -396,7 +396,7 @@ describe('a website that is read on its schedule', () => {
     expect(await dueInMs()).toBeNull();
   });
 
-  it('is not read while its account is suspended: what is being read ends, and what is due says why', async () => {
+  it('is not read while its account is suspended: a running reading ends, and a due source shows why', async () => {
     const own = await openLibrary(platform);
     const site = await newSite();
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
@@ -409,7 +409,7 @@ describe('a website that is read on its schedule', () => {
     const known = await add('/');
     await waitFor('the first to be read', async () => (await own.get(known)).status === 'ready');
     const slow = await add('/slow');
-    await waitFor('the second to be asked for', () => site.requests.length === 2);
+    await waitFor('the second to be requested', () => site.requests.length === 2);
     await setStatus('suspended');
     await left;
     const error = 'The account is suspended';
@@ -425,7 +425,7 @@ describe('a website that is read on its schedule', () => {
     });
   });
 
-  it('is tried again twice where it fails, stays ready with what was known, and comes again the next day', async () => {
+  it('is retried twice after a failure, stays ready with its old passages, and is due again the next day', async () => {
     const site = await newSite();
     site.paths.set('/', htmlPage('Narwhals', 'About narwhals.'));
     const { id } = await website(site, ['/'], { refresh: 'daily' });
@@ -437,7 +437,7 @@ describe('a website that is read on its schedule', () => {
       [5 * minuteMs, 3],
     ] as const) {
       platform.clock.advance(waitMs);
-      await waitFor('the next try to be set', async () => {
+      await waitFor('the next attempt to be scheduled', async () => {
         const row = await rowOf(id);
         return site.requests.length === requests && row.reading_since === null && row.tries === requests - 1;
       });
@@ -446,7 +446,7 @@ describe('a website that is read on its schedule', () => {
     }
     const { updated_at } = await library.get(id);
     platform.clock.advance(60 * minuteMs);
-    await waitFor('the last try', async () => {
+    await waitFor('the last attempt', async () => {
       const { reading_since, tries } = await rowOf(id);
       return site.requests.length === 4 && reading_since === null && tries === 0;
     });

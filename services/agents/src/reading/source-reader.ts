@@ -15,28 +15,28 @@ import { type Reading, readSource } from './read-source.ts';
 import { type ClaimedSource, claimSources, dueSources, dueSourcesOf } from './reading.sql.ts';
 import { agentName } from './robots.ts';
 
-/** Parts of the queue: a backlog of one, or of one account, delays no other. */
+/** Parts of the queue. A backlog of one part or account does not delay another. */
 const parts = [
-  // Milliseconds each: they need neither the network nor another process.
+  // Each takes milliseconds, without the network or another process.
   { name: 'texts', kinds: ['article', 'faq'], most: 4, perLane: 2 },
-  // One more than can be read is only a row: what waits for a process holds nothing, and the last of twelve still has its time.
+  // More files than processes, because a file that waits for a process holds only its row. Even the last of 12 meets its deadline.
   { name: 'files', kinds: ['file'], most: 12, perLane: 1 },
-  // Mostly waiting: they hold extractors and memory page by page, and sites that hang hold a slot for minutes.
+  // Mostly waiting for the network. Websites hold extractors and memory only page by page, but a hanging site holds a slot for minutes.
   { name: 'websites', kinds: ['website'], most: 32, perLane: 2 },
 ] as const;
-/** Child processes that parse untrusted documents, each within 250 MiB, and the timeout per document. */
+/** Child processes that parse untrusted documents, each limited to 250 MiB, with a timeout per document. */
 const filesAtOnce = { most: 3, kept: 1 };
 const fileTimeoutMs = 30_000;
 const pagesAtOnce = { most: 2, kept: 1 };
 const pageTimeoutMs = 5_000;
-/** Maximum number of pages of half a MiB to 5 MiB in memory at once. */
+/** Maximum pages of 0.5 MiB to 5 MiB in memory at once. */
 const largePagesAtOnce = { most: 2, kept: 1 };
 
-/** Lease: how long a source waits after its reader dies. */
+/** Lease: how long a source waits for another attempt after its reader dies. */
 const leaseMs = 60_000;
 const lateCheckMs = 2_000;
 const longestReadingMs = 600_000;
-/** Attempts per source: one that crashes processes must not be retried for ever. */
+/** Maximum attempts per source, so that a source that crashes processes is not retried forever. */
 const maxTries = 5;
 const maxScheduledTries = 3;
 const queue = 'readings';
@@ -48,8 +48,8 @@ const readings = meter.createCounter('knowledge.readings', {
 });
 
 /**
- * Reads due sources. Any number of processes may run: each claims the sources it reads, and another continues those of a process that
- * dies. A source that is processing always becomes ready or failed within ten minutes from its first attempt.
+ * Reads due sources. Any number of processes may run. Each claims the sources it reads; if a process dies, another one reads its sources.
+ * A processing source always becomes ready or failed within ten minutes of its first attempt.
  */
 export class SourceReader {
   readonly #foundation: Foundation;
@@ -80,12 +80,12 @@ export class SourceReader {
     this.#queues = parts.map((part) => new WorkQueue(foundation, this.#part(part)));
   }
 
-  /** Announces that a source became due, after the commit of the transaction that made it so. */
+  /** Announces that a source is due. Call it after the transaction that made the source due has committed. */
   wake(): void {
     for (const part of this.#queues) part.wake();
   }
 
-  /** Stops claiming; releases the sources being read, for another process to claim. */
+  /** Stops claiming, and releases the sources being read so that another process can claim them. */
   async stop(): Promise<void> {
     await Promise.all(this.#queues.map((part) => part.stop()));
     for (const extractors of Object.values(this.#extractors)) extractors.close();
@@ -104,13 +104,13 @@ export class SourceReader {
       everyMs: 500,
       stopMs: 0,
       claim: claimSources,
-      // One that failed on its schedule keeps its tries until the next.
+      // A source whose scheduled reading failed keeps its `tries` until the next attempt, so `tries` alone does not mean running.
       running: (sql) => sql`reading_since is not null and tries > 0 and last_error is null`,
       run: async (source, signal) => {
         const outcome = await writeReading(this.#foundation, source, await this.#read(source, signal));
         readings.add(1, { kind: source.kind, outcome });
       },
-      // A reading writes its own end, beside those of others: it may be thousands of passages.
+      // `run` writes the end of each reading separately, since it may be thousands of passages.
       settle: async () => undefined,
     };
   }
@@ -135,21 +135,21 @@ export class SourceReader {
     }
   }
 
-  /** Returns why a source is not attempted again; undefined if it is. */
+  /** Returns why a source gets no further attempt; undefined if it gets one. */
   #refusalOf(source: ClaimedSource): string | undefined {
     const most = source.status === 'processing' ? maxTries : maxScheduledTries;
     return source.attempts > most ? 'Reading it was interrupted repeatedly' : undefined;
   }
 
-  /** Returns why a source is read no longer; undefined if it is. Never rejects: while the gateway does not reply, what is known of the account holds. */
+  /** Returns why reading must stop; undefined if it may continue. Never rejects: if the gateway does not reply, cached data decides. */
   async #refusalNow({ account_id, kind, reading_since }: ClaimedSource): Promise<string | undefined> {
     const { accounts, clock, log } = this.#foundation;
     if (clock().getTime() - reading_since.getTime() >= longestReadingMs) return tookTooLong;
-    // Nothing of a suspended account goes out; what it has stored is read all the same.
+    // A suspended account makes no outbound requests, but its stored texts and files are still read.
     if (kind !== 'website') return undefined;
     if (accounts.known(account_id) === undefined) {
       await accounts.learn([account_id]).catch((error: unknown) => {
-        log.warn({ err: error }, 'an account could not be asked for; its websites are read on');
+        log.warn({ err: error }, 'cannot refresh the account; reading its website continues');
       });
     }
     return accounts.known(account_id)?.suspended ? isSuspended : undefined;

@@ -60,7 +60,7 @@ const status =
     response.writeHead(code, headers).end();
 
 describe('a website', () => {
-  it('is read again only where it has changed: by ETag, by Last-Modified, by its bytes', async () => {
+  it('is parsed again only if it changed, by ETag, Last-Modified or its bytes', async () => {
     site.paths.set('/etag', htmlPage('A', 'a', '"1"'));
     const modified = { 'last-modified': 'Sat, 21 Nov 2026 03:00:30 GMT' };
     const seen: unknown[] = [];
@@ -83,7 +83,7 @@ describe('a website', () => {
     expect(third.pages).toHaveLength(4);
   });
 
-  it('finds what is known of a page wherever it stands in the list', async () => {
+  it('recognizes a known page at any position in the list', async () => {
     for (const name of ['a', 'b', 'c', 'd']) site.paths.set(`/${name}`, htmlPage(name, name, `"${name}"`));
     const first = await read(['/a', '/b', '/c']);
     const turned = await read(['/c', '/a', '/b'], knownOf(first));
@@ -98,7 +98,7 @@ describe('a website', () => {
     ]);
   });
 
-  it('forgets pages that are gone or no longer asked for, and keeps those that only do not respond now', async () => {
+  it('drops pages that are gone or no longer listed, and keeps pages that temporarily do not respond', async () => {
     site.paths.set('/a', htmlPage('A', 'a'));
     site.paths.set('/b', htmlPage('B', 'b'));
     site.paths.set('/c', htmlPage('C', 'c'));
@@ -118,7 +118,7 @@ describe('a website', () => {
 describe('a page under several addresses', () => {
   const positions = ({ passages }: WebsiteReading) => passages.map(({ page }) => page);
 
-  it('is kept once, under the first: where they lead to one, or have the same text', async () => {
+  it('is stored once, under the first address, if they lead to one page or have the same text', async () => {
     site.paths.set('/', htmlPage('Home', 'home'));
     site.paths.set('/index.html', html('<h1>Home</h1><p>home</p><script>now = 7</script>'));
     site.paths.set('/old', status(301, { location: '/now' }));
@@ -130,7 +130,7 @@ describe('a page under several addresses', () => {
     expect(reading.pages.map(({ position }) => position)).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('stays so when it is read again, and is kept under the other where the first is gone or turns into another', async () => {
+  it('stays stored once on later readings, and moves to the other address if the first is gone or changes', async () => {
     for (const path of ['/a', '/b']) site.paths.set(path, htmlPage('Page', 'page', '"1"'));
     const first = await read(['/a', '/b']);
     expect(positions(first)).toEqual([0]);
@@ -178,7 +178,7 @@ describe('another host is another site', () => {
     expect(await read(['/to', '/good'])).toMatchObject({ passages: [{ page: 1, text: 'good' }] });
   });
 
-  it('a page that comes back from there is read, and so is one where only a www. comes or goes', async () => {
+  it('a page that redirects back is read, and so is one that adds or drops www.', async () => {
     site.paths.set('/away', status(302, { location: `${other.url}/consent` }));
     other.paths.set('/consent', status(302, { location: `${site.url}/back` }));
     site.paths.set('/back', htmlPage('Back', 'back'));
@@ -194,10 +194,10 @@ describe('another host is another site', () => {
   });
 });
 
-describe('what a page is refused for', () => {
+describe('a page is refused for', () => {
   it('a slow drip', async () => {
     await getter.close();
-    // Enough for the good page on a busy machine; the other one never ends.
+    // Long enough for the good page on a busy machine. The other page never ends.
     getter = getterOf(3_000);
     site.paths.set('/page', drip('text/html'));
     site.paths.set('/good', htmlPage('Good', 'good'));
@@ -206,13 +206,13 @@ describe('what a page is refused for', () => {
   });
 
   it.each<[string, SiteHandler, string]>([
-    ['a page that is not there', status(404), 'it responded with 404'],
+    ['a missing page', status(404), 'it responded with 404'],
     ['a server that fails', status(500), 'it responded with 500'],
     ['a picture', html('x', { 'content-type': 'image/png' }), 'it is image/png'],
     ['a picture without a type', (_, response) => response.writeHead(200).end(Buffer.alloc(9)), 'it is of no type'],
     ['a page without text', html('<title>App</title><script>app()</script>'), 'it contains no text'],
-    ['a redirect inside', status(302, { location: 'http://10.0.0.1/' }), 'not public'],
-    ['a redirect to a name that leads inside', status(302, { location: 'http://inside.example/' }), 'its robots.txt'],
+    ['a redirect to a private address', status(302, { location: 'http://10.0.0.1/' }), 'not public'],
+    ['a redirect to a private host', status(302, { location: 'http://inside.example/' }), 'its robots.txt'],
     ['a redirect to a file', status(302, { location: 'file:///etc/passwd' }), 'neither http nor https'],
     ['a loop', status(302, { location: '/page' }), 'redirects'],
     [
@@ -240,7 +240,7 @@ describe('what a page is refused for', () => {
     expect(await read(['/page', '/good'])).toMatchObject({ replaced: [0, 1], passages: [{ page: 1, text: 'good' }] });
   });
 
-  it('two thousand links are read like any text, and not followed', async () => {
+  it('two thousand links are read as text and not followed', async () => {
     const links = Array.from({ length: 2_000 }, (_, index) => `<a href="/${index}">${index}</a>`).join(' ');
     site.paths.set('/', html(`<p>Links</p>${links}`));
     const reading = await read(['/']);
@@ -248,17 +248,17 @@ describe('what a page is refused for', () => {
     expect(site.requests).toEqual(['/']);
   });
 
-  it('more text than is kept of one source, of all its pages together', async () => {
+  it('too much text, counted over all pages of the source', async () => {
     const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
     for (const path of paths)
       site.paths.set(path, html(`${path} ${'word '.repeat(100_000)}`, { 'content-type': 'text/plain' }));
     expect((await read(paths.slice(0, 4))).passages.length).toBeGreaterThan(1_500);
     await expect(read(paths)).rejects.toThrow('too much text');
-    // The other pages are not asked for.
+    // The remaining pages are not requested.
     expect(site.requests.length).toBeLessThan(30);
   });
 
-  it('a page is read up to 5 MiB: what is larger than most in its turn', async () => {
+  it('a page is read up to 5 MiB, and large pages wait for their turn', async () => {
     const padded = (bytes: number) => html(`<p>Open</p><!--${'x'.repeat(bytes)}-->`);
     site.paths.set('/large', padded(4 * 1_048_576));
     site.paths.set('/larger', padded(5 * 1_048_576));
@@ -267,7 +267,7 @@ describe('what a page is refused for', () => {
     await expect(read(['/larger'])).rejects.toThrow('it is larger than the limit for a page');
   });
 
-  it('three pages that are too much for an extractor end the reading', async () => {
+  it("three pages that exceed the extractor's limits end the reading", async () => {
     const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
     const deep = html('<div>'.repeat(400_000));
     for (const path of paths) site.paths.set(path, path.length > 2 ? deep : htmlPage(path, path));
@@ -284,7 +284,7 @@ describe('what a page is refused for', () => {
     quick.close();
   }, 90_000);
 
-  it('a reading that is stopped ends at once', async () => {
+  it('an aborted reading ends at once', async () => {
     site.paths.set('/hangs', () => undefined);
     const stop = new AbortController();
     const running = read(['/hangs'], [], stop.signal);
@@ -299,7 +299,7 @@ describe('robots.txt', () => {
     site.paths.set('/private/b', htmlPage('B', 'b'));
   });
 
-  it('is obeyed as it speaks to us, and asked for once', async () => {
+  it('is obeyed with the rules for our agent, and fetched once', async () => {
     let asked = 0;
     const rules = `User-agent: *\nDisallow: /\n\nUser-agent: ${agentName}\nDisallow: /private/\n`;
     site.paths.set('/robots.txt', (request, response) => {
@@ -312,7 +312,7 @@ describe('robots.txt', () => {
     await expect(read(['/private/b'])).rejects.toThrow('its robots.txt does not allow it');
   });
 
-  it('forbids the way there by a redirect as well', async () => {
+  it('also forbids pages reached by a redirect', async () => {
     site.paths.set('/robots.txt', html('User-agent: *\nDisallow: /private/'));
     site.paths.set('/to', status(302, { location: '/private/b' }));
     await expect(read(['/to'])).rejects.toThrow('its robots.txt does not allow it');

@@ -14,7 +14,7 @@ import { type Extractors, SourceExtractor } from './extractors.ts';
 import type { FairSemaphore } from './fair-semaphore.ts';
 import { robotsOf, robotsUnavailable } from './robots.ts';
 
-/** State of a page after it was read. `position` identifies it and its passages, wherever it is in the list. */
+/** State of a page after it was read. `position` identifies the page and its passages, independent of the order of `urls`. */
 export interface PageState {
   position: number;
   url: string;
@@ -23,16 +23,16 @@ export interface PageState {
   sha256: Buffer;
 }
 
-/** A known page, with the size of what is stored of it. */
+/** A known page, with the size of its stored passages. */
 export interface KnownPage extends PageState {
   passages: number;
   bytes: number;
-  /** What `digestOf` returns of its passages. */
+  /** The result of `digestOf` for the page's passages. */
   digest: Buffer;
 }
 
 export interface WebsiteReading {
-  /** Passages of the pages in `replaced`; those of other pages stay. */
+  /** Passages of the pages in `replaced`. Passages of other pages stay. */
   passages: Passage[];
   replaced: number[];
   pages: PageState[];
@@ -49,10 +49,10 @@ export interface WebsiteTools {
 }
 
 const maxAtOnce = 4;
-/** Maximum size of a page that needs no permit: each website being read may have `maxAtOnce` of them in memory. */
+/** Maximum bytes of a page that needs no permit. Each website may have `maxAtOnce` such pages in memory. */
 const smallPageBytes = 524_288;
-/** Number of pages too much for an extractor after which the website fails. */
-const maxOvertaxing = 3;
+/** Number of pages exceeding the extractor's limits at which the website fails. */
+const maxOverLimit = 3;
 const readTypes = new Map<string, DocumentQuestion['type']>([
   ['text/html', 'html'],
   ['application/xhtml+xml', 'html'],
@@ -67,10 +67,10 @@ type PageOutcome =
   | { kind: 'failed'; reason: string; isTemporary: boolean; known: KnownPage | undefined };
 
 /**
- * Reads the pages of a website, four at once; of known pages only those that changed. A page that cannot be read is left out as long
- * as another can be; passages of a page that is only temporarily unavailable stay. Of pages that lead to one address, or have the same text,
- * the first in `urls` has the passages. Throws Unreadable, with the first page's reason if
- * none can be read, or if the text or the work for the extractors exceeds its limit. Throws the signal's reason once aborted.
+ * Reads the pages of a website, four at once, but parses known pages only if they changed. Skips a page that cannot be read if another
+ * page can be. Keeps the passages of a page that is temporarily unavailable. If pages lead to the same address or have the same text, only
+ * the first in `urls` gets passages. Throws Unreadable with the first page's reason if no page can be read, or if the text or the
+ * extractors' work exceeds a limit. Throws the signal's reason once it is aborted.
  */
 export async function readWebsite(
   { id, owner, urls, known }: { id: string; owner: string; urls: readonly string[]; known: readonly KnownPage[] },
@@ -91,7 +91,7 @@ export async function readWebsite(
         const outcome = await readPage(asked[index]!, reading);
         outcomes[index] = outcome;
         kept.add(outcome);
-        if (extractor.overtaxing >= maxOvertaxing) throw new Unreadable(tooMuchWork);
+        if (extractor.overLimit >= maxOverLimit) throw new Unreadable(tooMuchWork);
       }
     } catch (error) {
       stop.abort(error);
@@ -109,14 +109,14 @@ export async function readWebsite(
   return gathered(asked, outcomes, known);
 }
 
-const tooMuchWork = `Reading ${maxOvertaxing} of its pages took too long or too much memory`;
+const tooMuchWork = `Reading ${maxOverLimit} of its pages took too long or too much memory`;
 
-/** Size of the text of all pages so far. */
+/** Total size of the text of the pages read so far. */
 class KeptText {
   #passages = 0;
   #bytes = 0;
 
-  /** Adds a page. Throws Unreadable if the text is too much. */
+  /** Adds a page. Throws Unreadable if the text exceeds the limits. */
   add(outcome: PageOutcome): void {
     if (outcome.kind === 'read') {
       this.#passages += outcome.pieces.length;
@@ -137,11 +137,11 @@ function isKept(outcome: PageOutcome): outcome is PageOutcome & { known: KnownPa
 interface AskedPage {
   position: number;
   url: string;
-  /** The known page, if any passages of it are stored. */
+  /** The known page, if passages of it are stored. */
   before: KnownPage | undefined;
 }
 
-/** Assigns positions: a known page keeps its own, a new one gets the lowest free one. */
+/** Assigns positions. A known page keeps its position; a new page gets the lowest free one. */
 function numbered(urls: readonly string[], known: readonly KnownPage[]): AskedPage[] {
   const knownByUrl = new Map(known.map((page) => [page.url, page]));
   const taken = new Set(urls.map((url) => knownByUrl.get(url)?.position));
@@ -179,7 +179,7 @@ function gathered(
   return { passages, replaced: [...replaced].sort((a, b) => a - b), pages, isChanged: isLess || passages.length > 0 };
 }
 
-/** Returns whether a page was there before: at its address, whatever the scheme and a www., or with its text at another one. */
+/** Returns a test whether an earlier page has the same address, ignoring scheme and www., or the same text. */
 function seenPages() {
   const seen = new Set<string>();
   return (digest: Buffer, ledTo: string): boolean => {
@@ -191,7 +191,7 @@ function seenPages() {
   };
 }
 
-/** Returns a digest of passages, as `selectKnownPages` makes it of stored ones. No text has the characters between its parts. */
+/** Returns a digest of passages, equal to the one that `selectKnownPages` computes for stored passages. Text never contains the separators. */
 export function digestOf(pieces: readonly Piece[]): Buffer {
   const parts = pieces.map(({ heading_path, text }) => `${heading_path.join('\x1f')}\x1e${text}`);
   return createHash('sha256').update(parts.join('\x1d')).digest();
@@ -215,14 +215,14 @@ async function readPage(page: AskedPage, tools: PageTools): Promise<PageOutcome>
     const request = { poolKey: id, url, headers: conditions(known), signal, refusalOf };
     const response = await getter.get({ ...request, maxBodyBytes: smallPageBytes });
     if (response.error !== 'too_large') return await outcomeOf(page, response, tools);
-    // The size is only known now: it is fetched again, with a permit.
+    // The page turned out to be large, so it is fetched again with a permit.
     return await largePages.use(owner, signal, async () => outcomeOf(page, await getter.get(request), tools));
   } finally {
     signal.throwIfAborted();
   }
 }
 
-/** Returns the outcome of a page's response. Its bytes stay in memory until they are extracted, for a retry if an extractor is killed. */
+/** Returns the outcome of a page's response. The bytes stay in memory until extraction ends, for a retry after an extractor crashes. */
 async function outcomeOf(page: AskedPage, response: GetResult, { extractor }: PageTools): Promise<PageOutcome> {
   const { position, url, before: known } = page;
   const failed = (reason: string, isTemporary = false): PageOutcome => ({ kind: 'failed', reason, isTemporary, known });
@@ -262,17 +262,17 @@ function conditions(before: KnownPage | undefined): Record<string, string> {
   };
 }
 
-/** Returns whether a failed page is likely to be available again later. */
+/** Returns whether a failed page is likely to become available again. */
 function isTemporary(response: GetResult): boolean {
   if (response.error === undefined) return response.status >= 500 || response.status === 429 || response.status === 408;
   return ['timeout', 'dns', 'refused', 'tls', 'http'].includes(response.error);
 }
 
-/** Returns what a Content-Type says, by the MIME Sniffing standard; an empty type where there is none, or none that is valid. */
+/** Parses a Content-Type by the MIME Sniffing standard. The type is empty if the header is missing or invalid. */
 function contentType(header: string | undefined): { essence: string; charset: string | undefined } {
   try {
     const { essence, params } = new MIMEType(header ?? '');
-    // Quotation marks are double; with others it names no encoding by the standard, and is meant all the same.
+    // Some servers put the charset in single quotes, which the standard does not allow.
     return { essence, charset: params.get('charset')?.replace(/^'|'$/g, '') || undefined };
   } catch {
     return { essence: '', charset: undefined };

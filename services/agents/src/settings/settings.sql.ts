@@ -3,7 +3,7 @@ import type { Sql } from '@customer-platform/service-kit';
 
 export interface SettingsRow extends Omit<AgentSettings, 'api_key_set'> {
   account_id: string;
-  /** Encrypted; null if there is none. */
+  /** The encrypted key; null if none is set. */
   api_key: Buffer | null;
 }
 
@@ -25,8 +25,8 @@ export async function selectSettings(tx: Sql, accountId: string): Promise<Settin
 }
 
 /**
- * Locks and returns the account's settings; inserts the row if there is none. Until the transaction ends nobody else changes them or
- * reserves tokens of the account.
+ * Locks and returns the account's settings, and inserts the row if it is missing. Until the transaction ends, no other transaction changes
+ * the settings or reserves tokens of the account.
  */
 export async function lockSettings(tx: Sql, accountId: string): Promise<SettingsRow> {
   const made = tx`insert into settings (account_id) values (${accountId}) on conflict do nothing`.execute();
@@ -35,7 +35,7 @@ export async function lockSettings(tx: Sql, accountId: string): Promise<Settings
   return row!;
 }
 
-/** Replaces the account's settings, whose row must exist. */
+/** Replaces the account's settings. The row must exist. */
 export async function updateSettingsRow(tx: Sql, row: SettingsRow): Promise<void> {
   const { account_id, provider, base_url, api_key, model, daily_budget, pipeline_budgets, prices } = row;
   await tx`

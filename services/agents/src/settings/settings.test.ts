@@ -21,7 +21,7 @@ const storedKey = async (crew: Crew) => {
 const url = 'http://127.0.0.1:9/v1';
 
 describe('the settings', () => {
-  it('begin empty, are changed by key, and are an account’s own', async () => {
+  it('start empty, are changed by key, and belong to one account', async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
     const defaults = await get(crew);
     expect(defaults).toEqual({
@@ -48,7 +48,7 @@ describe('the settings', () => {
     expect(await crew.account.testClient.agents.settings.get()).toEqual(defaults);
   });
 
-  it('merge budgets and prices by key; null takes one away', async () => {
+  it('merge budgets and prices by key, and null removes an entry', async () => {
     const crew = await openCrew(platform);
     const other = await crew.account.client.crm.pipelines.create({
       body: { name: 'Other', stages: [{ name: 'One' }] },
@@ -67,7 +67,7 @@ describe('the settings', () => {
     expect([fewer.pipeline_budgets, fewer.prices]).toEqual([{ [other.id]: 20 }, { b: price(2) }]);
   });
 
-  it('lose nothing of changes at the same time', async () => {
+  it('lose nothing of concurrent changes', async () => {
     const crew = await openCrew(platform);
     const models = Array.from({ length: 20 }, (_, index) => `model-${index}`);
     await Promise.all(models.map((model) => patch(crew, { prices: { [model]: { prompt: 1, completion: 1 } } })));
@@ -103,7 +103,7 @@ describe('the settings', () => {
     expect(await get(crew)).toEqual(before);
   });
 
-  it('have budgets for pipelines of the account only; those that there are stay when one is gone', async () => {
+  it("have budgets only for the account's pipelines, and keep existing ones after a pipeline is deleted", async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
     const gone = await crew.account.client.crm.pipelines.create({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
     const refused = await patch(crew, { pipeline_budgets: { [crew.pipeline.id]: 1, [stranger.pipeline.id]: 1 } });
@@ -123,13 +123,13 @@ describe('the settings', () => {
 });
 
 describe('the base URL', () => {
-  it('is kept without slashes at its end, and taken away by ""', async () => {
+  it('is stored without trailing slashes, and removed by ""', async () => {
     const crew = await openCrew(platform);
     expect((await changed(crew, { base_url: `${url}///` })).base_url).toBe(url);
     expect((await changed(crew, { base_url: '' })).base_url).toBe('');
   });
 
-  it('may be a name that leads nowhere yet', async () => {
+  it('may be a host name that does not resolve yet', async () => {
     const crew = await openCrew(platform);
     const named = 'https://ai.invalid/v1';
     expect((await changed(crew, { base_url: named, pipeline_budgets: { [crew.pipeline.id]: 5 } })).base_url).toBe(
@@ -149,7 +149,7 @@ describe('the base URL', () => {
 describe('the API key', () => {
   const secret = 'sk-very-secret-7';
 
-  it('never comes back out, and is stored encrypted', async () => {
+  it('is never returned, and is stored encrypted', async () => {
     const crew = await openCrew(platform);
     const set = await patch(crew, { base_url: url, api_key: secret });
     const read = await crew.account.request('GET', path);
@@ -164,7 +164,7 @@ describe('the API key', () => {
     expect(await storedKey(crew)).toBeNull();
   });
 
-  it('does not decrypt in another account’s row', async () => {
+  it('cannot be decrypted in another account’s row', async () => {
     const [crew, other] = [await openCrew(platform), await openCrew(platform)];
     await changed(crew, { api_key: secret });
     await changed(other, { api_key: 'another' });
@@ -173,7 +173,7 @@ describe('the API key', () => {
     await expect(storedKey(other)).rejects.toThrow();
   });
 
-  it('stays for another path of its origin, goes with another origin, and comes with a key of that one', async () => {
+  it('stays if only the path changes, is dropped with another origin, and can be set together with one', async () => {
     const crew = await openCrew(platform);
     await changed(crew, { api_key: secret });
     expect(await changed(crew, { base_url: url })).toMatchObject({ api_key_set: true });

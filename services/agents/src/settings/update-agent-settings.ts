@@ -13,8 +13,8 @@ import { toSettings } from './settings.ts';
 const maxEntries = 1_000;
 
 /**
- * Updates the settings. A key belongs to the origin it was given for: if base_url moves to another origin, or none, the stored key is
- * dropped unless the same request has a new one. So nobody who can change the settings can redirect the key to their own server.
+ * Updates the settings. A key belongs to the origin for which it was set. If base_url changes to another origin or becomes empty, the
+ * stored key is dropped, unless the request has a new key. So changing the settings cannot redirect the key to another server.
  */
 export const updateAgentSettings = implement(contract.updateAgentSettings, {
   async handle({ account, tx, body, resources, prefetch }) {
@@ -45,14 +45,14 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
   },
 });
 
-/** Returns the URL without trailing slashes. Throws invalid_request, field base_url, if it is none or no path can be appended to it. */
+/** Returns the URL without trailing slashes. Throws invalid_request, field base_url, if it is not a URL or has a query or fragment. */
 function asBaseUrl(given: string): string {
   if (given !== '' && !parseUrl(given)) {
     const message = 'base_url must be an absolute URL, such as https://api.openai.com/v1';
     throw new ApiError('invalid_request', message, { field: 'base_url' });
   }
   if (/[?#]/.test(given)) {
-    const message = 'base_url must be without query and fragment, such as https://api.openai.com/v1';
+    const message = 'base_url must not have a query or fragment, such as https://api.openai.com/v1';
     throw new ApiError('invalid_request', message, { field: 'base_url' });
   }
   let end = given.length;
@@ -64,7 +64,7 @@ function originOf(url: string): string {
   return url === '' ? '' : new URL(url).origin;
 }
 
-/** Merges by key. Throws invalid_request, this field, if too many are left. */
+/** Merges by key. Throws invalid_request, field `field`, if the result has too many entries. */
 function merged<Value>(
   field: string,
   before: Readonly<Record<string, Value>>,

@@ -9,10 +9,10 @@ import { dayBefore } from './day.ts';
 import { countPlans, selectNamesInPlans, selectUsage, type Usage } from './usage.sql.ts';
 import { usageReport } from './usage-report.ts';
 
-/** Pipelines that a report lists. */
+/** Maximum pipelines in a report. */
 const maxPipelines = 1_000;
 
-/** Reports agents that are not archived and those with activity, in a fixed number of statements. */
+/** Reports agents that are not archived or have activity in the period. Uses a fixed number of statements. */
 export const getAgentUsage = implement(contract.getAgentUsage, {
   async handle(call) {
     const { account, query, now } = call;
@@ -23,7 +23,7 @@ export const getAgentUsage = implement(contract.getAgentUsage, {
   },
 });
 
-/** Reads what the report is made of, but for the names of pipelines. */
+/** Reads the data of the report, except the pipelines' names. */
 async function selectFacts(sql: Sql, { id, timezone }: AccountContext, days: readonly string[]) {
   const [from, today] = [days[0]!, days.at(-1)!];
   const [settings, usage, plans] = await Promise.all([
@@ -38,8 +38,8 @@ async function selectFacts(sql: Sql, { id, timezone }: AccountContext, days: rea
 type UsageCall = Pick<HandlerCall<typeof contract.getAgentUsage, unknown, unknown>, 'account' | 'prefetch'>;
 
 /**
- * Returns the pipelines that agents work and those that tokens were used for, by id, with their last known names; of too many those with the
- * most tokens.
+ * Returns the pipelines that agents work or that used tokens, ordered by id, with their last known names. If there are too many, keeps
+ * those with the most tokens.
  */
 async function listedPipelines(
   call: UsageCall,
@@ -56,7 +56,7 @@ async function listedPipelines(
   const hasNames = ids.length > 0 && account.modules.includes('crm');
   const current = hasNames ? prefetch(({ ask }) => currentNames(ids, ask)) : new Map<number, string>();
   const unnamed = ids.filter((id) => !current.has(id) && !kept.has(id));
-  // A plan may have been requested on the day before its call.
+  // A plan may be requested on the day before its AI call.
   const since = instantOf(dayBefore(from, 1), account.timezone);
   const planned =
     unnamed.length === 0

@@ -1,32 +1,32 @@
 import { type Fragment, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import { lockSettings } from '../settings/settings.sql.ts';
 
-/** A call of an AI provider that is about to be made. */
+/** A call to an AI provider that is about to be made. */
 export interface NewCall {
   accountId: string;
   /** The date in the account's time zone. */
   day: string;
   agentId: number;
-  /** Null if the plan has none. */
+  /** Null if the plan has no pipeline. */
   pipelineId: number | null;
   planId: number;
   kind: 'planning';
   provider: string;
   model: string;
-  /** Maximum number of tokens that it can use, prompt and completion. */
+  /** Maximum tokens of the call, prompt and completion together. */
   tokens: number;
 }
 
 /** End of a call. */
 export interface CallResult {
-  /** Billed as used; not billed (refused); or, without a usable response, billed as its whole reservation (unknown). */
+  /** answered: billed as used. refused: not billed. unknown: no usable response, billed as its whole reservation. */
   outcome: 'answered' | 'refused' | 'unknown';
-  /** Ignored unless billed as used. */
+  /** Like `completionTokens`, ignored unless the outcome is answered. */
   promptTokens: number;
   completionTokens: number;
 }
 
-/** Returns the tokens of a call's day that are used or reserved, and the agent's limit. */
+/** Returns the tokens used or reserved on the call's day, and the agent's daily limit. */
 export async function selectHeldTokens(tx: Sql, call: NewCall) {
   const { accountId, day, agentId, pipelineId } = call;
   const tokens = tx`prompt_tokens + completion_tokens + reserved_tokens`;
@@ -39,7 +39,7 @@ export async function selectHeldTokens(tx: Sql, call: NewCall) {
   return row!;
 }
 
-/** Models whose tokens are counted each for itself on one day of an account: a name is any text. Further ones are counted together. */
+/** Maximum models counted separately per account and day, since a model's name can be any string. Others are counted together. */
 const maxModels = 100;
 const otherModels = 'other models';
 
@@ -66,7 +66,7 @@ export async function insertCall(tx: Sql, call: NewCall, now: Date): Promise<str
   return row!.id;
 }
 
-/** Settles the open calls that match `which` and the sums of their days in one statement. */
+/** Settles the open calls that match `which`, and updates their daily sums in the same statement. */
 const settling = (tx: Sql, which: Fragment, { outcome, promptTokens, completionTokens }: CallResult, now: Date) => tx<
   { tokens: number }[]
 >`
@@ -89,8 +89,8 @@ const settling = (tx: Sql, which: Fragment, { outcome, promptTokens, completionT
   select prompt_tokens + completion_tokens as tokens from settled`;
 
 /**
- * Releases a call's reservation and counts the tokens it used, for the plan too. Returns the tokens counted, even if it was settled
- * before.
+ * Releases a call's reservation and counts its used tokens, also for its plan. Returns the counted tokens, even if the call is already
+ * settled.
  */
 export async function settleCall(
   tx: Sql,
@@ -98,7 +98,7 @@ export async function settleCall(
   { outcome, ...used }: CallResult,
   now: Date,
 ): Promise<number> {
-  // Locks the plan before the sums, like reservations do, to avoid deadlocks.
+  // To avoid deadlocks, locks the plan before the sums, as reservations do.
   await tx`select 1 from plans where account_id = ${accountId} and id = ${planId} for update`;
   const { promptTokens, completionTokens } = outcome === 'answered' ? used : unknown;
   const result = { outcome, promptTokens, completionTokens };
@@ -109,18 +109,18 @@ export async function settleCall(
   }
   const [counted] = await tx<{ tokens: number }[]>`
     select prompt_tokens + completion_tokens as tokens from ai_calls where account_id = ${accountId} and id = ${id}`;
-  if (!counted) throw new Error(`there is no call ${id} to be settled`);
+  if (!counted) throw new Error(`cannot settle call ${id} because it does not exist`);
   return counted.tokens;
 }
 
 const unknown: CallResult = { outcome: 'unknown', promptTokens: 0, completionTokens: 0 };
 
 /**
- * Settles a plan's open calls as unknown, after its process died, and counts their tokens for the plan too. Returns the tokens
- * counted. Until the transaction ends nobody else reserves tokens of the account.
+ * Settles a plan's open calls as unknown, after their process died, and counts their tokens, also for the plan. Returns the counted
+ * tokens. Until the transaction ends, no other transaction reserves tokens of the account.
  */
 export async function settleOpenCalls(tx: Sql, accountId: string, planId: number, now: Date): Promise<number> {
-  // Locks the settings before the sums, like reservations do, to avoid deadlocks.
+  // To avoid deadlocks, locks the settings before the sums, as reservations do.
   await lockSettings(tx, accountId);
   const rows = await settling(tx, tx`c.account_id = ${accountId} and c.plan_id = ${planId}`, unknown, now);
   const tokens = rows.reduce((sum, row) => sum + row.tokens, 0);
@@ -128,13 +128,13 @@ export async function settleOpenCalls(tx: Sql, accountId: string, planId: number
   return tokens;
 }
 
-/** Adds to a plan's tokens, whatever its status. */
+/** Adds to a plan's tokens, in any status. */
 async function addTokens(tx: Sql, accountId: string, planId: number, tokens: number): Promise<void> {
   if (tokens > 0)
     await tx`update plans set tokens = tokens + ${tokens} where account_id = ${accountId} and id = ${planId}`;
 }
 
-/** Settles open calls that began before `before` as unknown, at most `limit`. Returns their number. */
+/** Settles at most `limit` open calls that began before `before` as unknown. Returns their number. */
 export async function settleCallsBefore(
   tx: Sql,
   scope: Scope,

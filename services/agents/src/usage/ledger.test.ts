@@ -14,7 +14,7 @@ afterAll(() => platform.stop());
 
 const day = '2026-11-20';
 
-/** Creates an account with an agent. Returns them and readers of its ledger of the day. */
+/** Creates an account with an agent. Returns them, the base of a call, and a reader of the ledger's sums. */
 async function openLedger(settings: Record<string, unknown> = {}, more: Record<string, unknown> = {}) {
   const crew = await openCrew(platform);
   const agent = await crew.agent(more);
@@ -36,7 +36,7 @@ async function openLedger(settings: Record<string, unknown> = {}, more: Record<s
 
 const owners = ['account', 'agent', 'pipeline'] as const;
 
-/** Opens a ledger of whose calls one of the owners has so many tokens a day. */
+/** Opens a ledger in which one of the owners has a budget of `tokens` per day. */
 async function openLimited(whose: (typeof owners)[number], tokens: number) {
   const ledger = await openLedger(
     whose === 'account' ? { daily_budget: tokens } : {},
@@ -54,7 +54,7 @@ const idOf = (reserved: Awaited<ReturnType<typeof reserve>>): string => {
 };
 
 describe('a reservation', () => {
-  it('holds its tokens until it is settled, then what was used is counted, once', async () => {
+  it('holds its tokens until it is settled, and then its usage is counted once', async () => {
     const { call, sums } = await openLedger();
     const id = idOf(await reserve(database, { ...call, tokens: 900 }));
     expect(await sums()).toEqual([0, 0, 0, 900]);
@@ -63,10 +63,10 @@ describe('a reservation', () => {
     expect(await settle(database, { accountId: call.accountId, id }, [1, 1], 'unknown')).toBe(350);
     expect(await sums()).toEqual([1, 300, 50, 0]);
     const stranger = await openLedger();
-    await expect(settle(database, { accountId: stranger.call.accountId, id }, [1, 1])).rejects.toThrow(/no call/);
+    await expect(settle(database, { accountId: stranger.call.accountId, id }, [1, 1])).rejects.toThrow(/not exist/);
   });
 
-  it('of more than a hundred models a day is counted for each of the first, and for the others together', async () => {
+  it('of more than 100 models a day is counted separately for the first ones, and together for the others', async () => {
     const { call } = await openLedger();
     for (let index = 0; index < 103; index++) await use(database, { ...call, model: `model-${index}` }, [1, 1]);
     await use(database, { ...call, model: 'model-5' }, [1, 1]);
@@ -82,7 +82,7 @@ describe('a reservation', () => {
     ]);
   });
 
-  it('that was refused counts a call and no tokens; one whose end is unknown all that it held', async () => {
+  it('that was refused counts a call without tokens; one with an unknown end counts its whole reservation', async () => {
     const { call, sums } = await openLedger();
     const [one, other] = [idOf(await reserve(database, call)), idOf(await reserve(database, { ...call, tokens: 70 }))];
     expect(await settle(database, { accountId: call.accountId, id: one }, [9, 9], 'refused')).toBe(0);
@@ -94,7 +94,7 @@ describe('a reservation', () => {
     ['account', /^The account's daily budget of 250/],
     ['agent', /^The agent's daily limit of 250/],
     ['pipeline', /^The daily budget of pipeline \d+ of 250/],
-  ] as const)("is refused over the %s's budget, and taken up to it", async (whose, refusal) => {
+  ] as const)("is refused over the %s's budget, and accepted up to it", async (whose, refusal) => {
     const { call, sums } = await openLimited(whose, 250);
     await settle(database, { accountId: call.accountId, id: idOf(await reserve(database, call)) }, [60, 40]);
     idOf(await reserve(database, call));
@@ -109,7 +109,7 @@ describe('a reservation', () => {
     idOf(await reserve(database, { ...call, day: '2026-11-21', tokens: 250 }));
   });
 
-  it('counts for its own agent and pipeline only', async () => {
+  it('counts only for its own agent and pipeline', async () => {
     const { crew, call } = await openLedger({}, { daily_limit: 100 });
     const other = await crew.agent({ daily_limit: 100 });
     await crew.account.client.agents.settings.update({ body: { pipeline_budgets: { [crew.pipeline.id]: 150 } } });
@@ -127,7 +127,7 @@ describe('a reservation', () => {
     expect(await sums()).toEqual([0, 0, 0, 300]);
   });
 
-  it('leaves sums that are those of the calls, however many are reserved and settled at once', async () => {
+  it('leaves sums equal to the calls, however many are reserved and settled at once', async () => {
     const { call, sums } = await openLedger({ daily_budget: 1_000 });
     const outcomes = ['answered', 'refused', 'unknown'] as const;
     const work = Array.from({ length: 30 }, async (_, at) => {
@@ -146,8 +146,8 @@ describe('a reservation', () => {
   });
 });
 
-describe('a call that nobody settles', () => {
-  it('counts all that it held after 15 minutes', async () => {
+describe('a call that is never settled', () => {
+  it('counts as its whole reservation after 15 minutes', async () => {
     const { call, sums } = await openLedger();
     const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000);
     const recent = idOf(await reserve(database, { ...call, tokens: 7 }, ago(14)));
@@ -160,7 +160,7 @@ describe('a call that nobody settles', () => {
     expect(await settle(database, { accountId: call.accountId, id: recent }, [3, 1])).toBe(4);
   });
 
-  it('is settled at once where its plan begins anew', async () => {
+  it('is settled at once if its plan is started again', async () => {
     const { call, sums } = await openLedger();
     for (const tokens of [10, 20]) idOf(await reserve(database, { ...call, planId: 5, tokens }));
     await settle(
@@ -174,7 +174,7 @@ describe('a call that nobody settles', () => {
     expect(await sums()).toEqual([3, 1, 31, 40]);
   });
 
-  it('counts once in the tokens of its plan, though its response comes after all', async () => {
+  it('counts once in the tokens of its plan, even if its response arrives late', async () => {
     const { call } = await openLedger();
     const { accountId, agentId } = call;
     const request: PlanRequest = {

@@ -3,9 +3,9 @@ import { lockSettings } from '../settings/settings.sql.ts';
 import { insertCall, type NewCall, selectHeldTokens } from './ledger.sql.ts';
 
 /**
- * Reserves the maximum tokens of a call of an AI provider in the day's budgets (`dayOf`), before it is made. Returns its id, or a
- * sentence that names the budget it would exceed; then nothing is written. Concurrent reservations never exceed a budget. A
- * reservation that is not settled counts as used after 15 minutes.
+ * Reserves the maximum tokens of an AI call in the day's budgets (`dayOf`) before the call is made. Returns the call's id. If the call
+ * would exceed a budget, writes nothing and returns a sentence naming that budget. Concurrent reservations never exceed a budget. After 15
+ * minutes, a reservation that was not settled counts as used.
  */
 export async function reserveCall(tx: Sql, call: NewCall, now: Date): Promise<{ call: string } | { refusal: string }> {
   const { accountId, pipelineId, tokens } = call;

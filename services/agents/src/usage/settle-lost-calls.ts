@@ -1,11 +1,11 @@
 import type { Job } from '@customer-platform/service-kit';
 import { settleCallsBefore } from './ledger.sql.ts';
 
-/** Age at which an open call is lost: longer than any call takes. */
+/** Age at which an open call counts as lost. It is longer than any call takes. */
 const lostAfterMs = 15 * 60_000;
 const batchSize = 100;
 
-/** Settles calls whose process died before the response: their usage is unknown, so the whole reservation counts. */
+/** Settles calls whose process died before the response. Their usage is unknown, so the whole reservation counts. */
 export const settleLostCalls: Job<unknown> = {
   name: 'settle-lost-calls',
   due: { name: 'ai_calls', due: 'began_at', where: (sql) => sql`outcome is null`, afterMs: lostAfterMs },

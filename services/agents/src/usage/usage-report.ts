@@ -5,10 +5,10 @@ import type { Usage, UsedTokens } from './usage.sql.ts';
 
 /** Data of a report. */
 export interface UsageFacts {
-  /** The dates of the range, oldest first; the last is today. */
+  /** The dates of the period, oldest first. The last date is today. */
   days: readonly string[];
   usage: Usage;
-  /** Number of plans that each agent made. */
+  /** Number of plans that each agent made, by agent id. */
   plans: ReadonlyMap<number, number>;
   /** Agents that the report lists. */
   agents: readonly AgentRow[];
@@ -73,7 +73,7 @@ function usedModels(models: Usage['models'], settings: SettingsRow): AgentUsage[
 
 type ModelTokens = Pick<Usage['models'][number], 'provider' | 'model' | 'prompt_tokens' | 'completion_tokens'>;
 
-/** Returns the cost of tokens in USD, to six decimals; null if the model has no price. No tokens and simulated ones cost 0. */
+/** Returns the cost of tokens in USD, to six decimals; null if the model has no price. Zero tokens and simulated tokens cost 0. */
 function costOf(used: ModelTokens, { prices }: SettingsRow): number | null {
   const { provider, model, prompt_tokens, completion_tokens } = used;
   if (provider === 'simulated' || prompt_tokens + completion_tokens === 0) return 0;
@@ -81,7 +81,7 @@ function costOf(used: ModelTokens, { prices }: SettingsRow): number | null {
   return price ? rounded((prompt_tokens * price.prompt + completion_tokens * price.completion) / 1_000_000) : null;
 }
 
-/** Returns the sum of costs, to six decimals; null if one of them is unknown. */
+/** Returns the sum of costs in USD, to six decimals; null if a cost is unknown. */
 function sumOfCosts(costs: readonly (number | null)[]): number | null {
   return costs.includes(null) ? null : rounded(costs.reduce<number>((sum, cost) => sum + cost!, 0));
 }

@@ -1,27 +1,27 @@
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Tokens of settled calls, and the number of these. */
+/** Number of settled calls, and their tokens. */
 export interface UsedTokens {
   calls: number;
   prompt_tokens: number;
   completion_tokens: number;
   tokens: number;
-  /** Of `tokens` those of the last day. */
+  /** The part of `tokens` used on the last day. */
   tokens_today: number;
 }
 
-/** Tokens of settled calls, summed in each of the ways that the report shows. */
+/** Tokens of settled calls, with one grouping per section of the report. */
 export interface Usage {
   days: (UsedTokens & { day: string; agent_id: number })[];
   purposes: (UsedTokens & { agent_id: number; kind: string })[];
-  /** Without those of plans that had no pipeline. */
+  /** Without the tokens of plans that have no pipeline. */
   pipelines: (UsedTokens & { pipeline_id: number })[];
   models: (UsedTokens & { provider: string; model: string })[];
 }
 
 /**
- * Returns the tokens of settled calls from the date `from` to the date `to`, without reservations. Summed by PostgreSQL: an account may have a row
- * for each agent, pipeline and model of each day.
+ * Returns the tokens of settled calls from the date `from` to the date `to`, without reservations. PostgreSQL sums them, because an
+ * account may have a row per agent, pipeline, model and day.
  */
 export async function selectUsage(sql: Sql, accountId: string, from: string, to: string): Promise<Usage> {
   const rows = await sql<(Usage[keyof Usage][number] & { part: keyof Usage })[]>`
@@ -41,7 +41,7 @@ export async function selectUsage(sql: Sql, accountId: string, from: string, to:
   return { days: of('days'), purposes: of('purposes'), pipelines, models: of('models') };
 }
 
-/** Returns the number of plans that each agent made since an instant. */
+/** Returns the number of plans that each agent made since an instant, by agent id. */
 export async function countPlans(sql: Sql, accountId: string, since: Date): Promise<Map<number, number>> {
   const rows = await sql<{ agent_id: number; plans: number }[]>`
     select agent_id, count(*) as plans from plans
@@ -49,7 +49,7 @@ export async function countPlans(sql: Sql, accountId: string, since: Date): Prom
   return new Map(rows.map(({ agent_id, plans }) => [agent_id, plans]));
 }
 
-/** Returns the names of pipelines in their newest plan since an instant. */
+/** Returns the name that each pipeline has in its newest plan since an instant. */
 export async function selectNamesInPlans(
   sql: Sql,
   accountId: string,

@@ -17,7 +17,7 @@ const plan = (accountId: string, agentId: number, more: Parameters<typeof addPla
 const report = (crew: Awaited<ReturnType<typeof openCrew>>, days?: number) =>
   crew.account.client.agents.usage.get(days === undefined ? {} : { query: { days: days as 7 } });
 
-/** An account with two agents and two pipelines that was used today, six days ago, and once before that. */
+/** An account with two agents and two pipelines, with usage today, six days ago, and once before that. */
 async function usedAccount() {
   const crew = await openCrew(platform);
   const { client, id: accountId } = crew.account;
@@ -53,7 +53,7 @@ async function usedAccount() {
 }
 
 describe('the usage report', () => {
-  it('of an account without agents is empty: every day, no tokens, and nothing costs nothing', async () => {
+  it('of an account without agents is empty: every day has no tokens, and the cost is 0', async () => {
     const crew = await openCrew(platform);
     const empty = await report(crew);
     expect(empty).toEqual({
@@ -77,7 +77,7 @@ describe('the usage report', () => {
     expect(await crew.account.request('GET', `/v1/agents/usage?days=${days}`)).toMatchObject(invalid('days'));
   });
 
-  it('sums what was used by day, agent, pipeline, model and purpose', async () => {
+  it('sums usage by day, agent, pipeline, model and purpose', async () => {
     const { crew, ada, bo, other, now, before } = await usedAccount();
     const week = await report(crew, 7);
     expect(week.totals).toEqual({
@@ -130,7 +130,7 @@ describe('the usage report', () => {
     expect((await report(crew)).totals).toMatchObject({ tokens: 76_514, plans: 4 });
   });
 
-  it('lists 1,000 pipelines, of more those with the most tokens', async () => {
+  it('lists at most 1,000 pipelines, those with the most tokens', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     await database`
@@ -144,7 +144,7 @@ describe('the usage report', () => {
     expect(pipelines.at(-2)).toMatchObject({ id: 1_000_999, tokens: 0 });
   });
 
-  it('has no cost as soon as one model that was used has no price', async () => {
+  it('has no cost if a used model has no price', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     const by = { accountId: crew.account.id, agentId: id, day: today };
@@ -157,7 +157,7 @@ describe('the usage report', () => {
     expect([totals.estimated_cost_usd, models.map((model) => model.estimated_cost_usd)]).toEqual([null, [1, null]]);
   });
 
-  it('lists an archived agent while it did something in the range, and what its tokens were for', async () => {
+  it('lists an archived agent with activity in the period, and the purpose of its tokens', async () => {
     const crew = await openCrew(platform);
     const [used, planned, idle, old] = [
       await crew.liveAgent({ name: 'Used' }),
@@ -178,7 +178,7 @@ describe('the usage report', () => {
     expect((await report(crew)).uses).toMatchObject([{ agent: 'Used', tokens: 10 }]);
   });
 
-  it('names pipelines as they are now, and those that are gone as they were', async () => {
+  it('shows current names of pipelines, and the last names of deleted ones', async () => {
     const crew = await openCrew(platform);
     const { client } = crew.account;
     const add = (name: string) => client.crm.pipelines.create({ body: { name, stages: [{ name: 'One' }] } });
@@ -201,7 +201,7 @@ describe('the usage report', () => {
     expect(await named()).toEqual([['Kept', 0], ...others]);
   });
 
-  it('counts days in the zone of the account', async () => {
+  it("counts days in the account's time zone", async () => {
     const crews = [
       await openCrew(platform, { timezone: 'Pacific/Kiritimati' }),
       await openCrew(platform, { timezone: 'Pacific/Pago_Pago' }),
@@ -210,7 +210,7 @@ describe('the usage report', () => {
     expect([east, west]).toEqual(['2026-11-21', '2026-11-20']);
   });
 
-  it('is an account’s own', async () => {
+  it('is limited to the account’s own data', async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
     const { id } = await stranger.agent({ pipelines: [stranger.pipeline.id] });
     await use(database, { accountId: stranger.account.id, agentId: id, day: today }, [5, 5]);
@@ -218,7 +218,7 @@ describe('the usage report', () => {
     expect([totals.tokens, agents, pipelines, uses]).toEqual([0, [], [], []]);
   });
 
-  it('is there while Pipelines is unavailable, under the names that are kept', async () => {
+  it('is available while Pipelines is unavailable, with the last known names', async () => {
     const alone = await startPlatform({ services: ['cdp', 'agents'] });
     try {
       const account = await alone.account();
@@ -234,7 +234,7 @@ describe('the usage report', () => {
   }, 60_000);
 });
 
-it('a day follows the one before over ends of months, years and summer time', () => {
+it('the day before is correct across ends of months, years and daylight saving time', () => {
   const before = [dayBefore('2026-03-01', 1), dayBefore('2026-01-01', 1), dayBefore('2026-03-30', 29)];
   expect(before).toEqual(['2026-02-28', '2025-12-31', '2026-03-01']);
 });

@@ -3,7 +3,7 @@ import type { AgentAction, WorkflowBlock } from '@customer-platform/contracts/ag
 import { findStages } from '@customer-platform/contracts/crm';
 import type { Ask } from '@customer-platform/service-kit';
 
-/** Returns the resources that blocks reference, each once. */
+/** Returns the resources that blocks reference, without duplicates. */
 export function partsOf(blocks: readonly WorkflowBlock[]) {
   const named = <Part>(partOf: (block: WorkflowBlock) => Part | undefined) => [
     ...new Set(blocks.map(partOf).filter((part) => part !== undefined)),
@@ -19,7 +19,7 @@ export function partsOf(blocks: readonly WorkflowBlock[]) {
 
 /** Referenced resources that exist. */
 export interface KnownParts {
-  /** False if Pipelines is switched off: then no pipelines and stages exist. */
+  /** False if Pipelines is switched off. Then no pipelines or stages exist. */
   hasPipelines: boolean;
   actions: readonly AgentAction[];
   /** Emails of active teammates. */
@@ -30,7 +30,7 @@ export interface KnownParts {
   collections: ReadonlySet<number>;
 }
 
-/** Requests referenced resources from other services. A teammate who left is not active. */
+/** Requests the referenced resources from other services. A teammate who left is not active. */
 export async function askForParts(
   ask: Ask,
   { teammates, pipelines, stages }: ReturnType<typeof partsOf>,
@@ -47,10 +47,10 @@ export async function askForParts(
   };
 }
 
-/** Returns the broken references of blocks, a phrase each. */
+/** Returns a phrase for each broken reference of the blocks. */
 export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts): string[] {
   const named = partsOf(blocks);
-  const isStageThere = (stage: number) =>
+  const stageExists = (stage: number) =>
     blocks.every(
       (block) =>
         block.stage !== stage ||
@@ -59,7 +59,7 @@ export function brokenParts(blocks: readonly WorkflowBlock[], known: KnownParts)
   const namesPipelines = named.pipelines.length + named.stages.length > 0;
   const gone = [
     ...named.pipelines.filter((id) => !known.pipelines.has(id)).map((id) => `pipeline ${id} no longer exists`),
-    ...named.stages.filter((id) => !isStageThere(id)).map((id) => `stage ${id} no longer exists`),
+    ...named.stages.filter((id) => !stageExists(id)).map((id) => `stage ${id} no longer exists`),
   ];
   const withoutPipelines = namesPipelines ? ['Pipelines is not switched on for the account'] : [];
   return [

@@ -9,7 +9,7 @@ export const listWorkflowVersions = implement(contract.listWorkflowVersions, {
   find: ({ account, tx, params }) => selectAgent(tx, account.id, params.agent_id),
   async handle(call) {
     const { account, query, found } = call;
-    // Each shows how many open plans it has, and an agent may have any number of these.
+    // A search, since each version shows its number of open plans, which is unbounded.
     return await search(call, 'the list of versions', (sql) =>
       readPage(query, {
         position: integerPosition((number) => number <= found.last_version),

@@ -5,12 +5,12 @@ import { lockAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
 import { maxWrittenOut, updateDraft } from './workflow.sql.ts';
 
-/** Maximum size of a draft's blocks as JSON: each version has a copy. */
+/** Maximum bytes of a draft's blocks as JSON. Each version stores a copy. */
 const maxBlocksBytes = 262_144;
-/** Most commas and brackets of them as JSON: 26,000 objects of one field take a hundred times as long to read as a text of the same size. */
+/** Maximum commas and brackets in the JSON. Parsing 26,000 objects of one field takes 100 times as long as a string of the same size. */
 const maxStructure = 20_000;
 
-/** References are checked when a version is rolled back to, not in a draft: it may be written ahead. */
+/** Writes the draft without checking its references, since their targets may be created later. A rollback checks them. */
 export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle({ account, tx, body, found, now, fail }) {
@@ -24,7 +24,7 @@ export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
     if (!isWritten)
       return fail(
         'invalid_request',
-        `blocks must have at most ${maxWrittenOut} bytes with each number in full`,
+        `blocks must have at most ${maxWrittenOut} bytes when every number is written in full`,
         'blocks',
       );
     return { blocks: body.blocks, updated_at: formatInstant(now, account.timezone) };

@@ -6,7 +6,7 @@ import { askForParts, brokenParts, partsOf } from './broken-parts.ts';
 import { refuseMoreVersions, toVersion } from './version.ts';
 import { publishVersion, selectBlocks } from './workflow.sql.ts';
 
-/** References to other services are checked before the agent is locked; those to the agent's own resources under the lock. */
+/** Checks references to other services before it locks the agent, and references to the agent's own resources under the lock. */
 export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
   find: ({ account, tx, params }) => lockAgent(tx, account.id, params.agent_id),
   async handle({ account, tx, params, found, now, fail, prefetch }) {
@@ -18,7 +18,7 @@ export const rollBackWorkflow = implement(contract.rollBackWorkflow, {
     }
     if (number === found.live_version) return fail('invalid_state', `Version ${number} is already live`);
     refuseMoreVersions(found);
-    // Versions never change, so that the prefetched references are also those of the second run.
+    // Versions never change, so the second run has the same references as the prefetch.
     const blocks = (await selectBlocks(tx, account.id, found.id, number))!;
     const parts = partsOf(blocks);
     const hasPipelines = account.modules.includes('crm');

@@ -2,15 +2,15 @@ import type { WorkflowBlock, WorkflowVersion } from '@customer-platform/contract
 import type { JsonValue, PageBounds, Sql } from '@customer-platform/service-kit';
 import { isOpenPlan } from '../plans/plans.sql.ts';
 
-/** A version as lists show it. */
+/** A version in the format of lists. */
 export interface VersionRow extends Omit<WorkflowVersion, 'at' | 'by'> {
   at: Date;
 }
 
-/** Most bytes of blocks as PostgreSQL writes them each time that they are read, with numbers such as 1e-300 in full. */
+/** Maximum bytes of blocks as PostgreSQL serializes them on each read. It writes numbers such as 1e-300 in full. */
 export const maxWrittenOut = 524_288;
 
-/** Writes the draft; returns false, and writes nothing, where it would be larger than that. */
+/** Writes the draft. Writes nothing and returns false if it would exceed `maxWrittenOut` bytes. */
 export async function updateDraft(
   tx: Sql,
   accountId: string,
@@ -24,7 +24,7 @@ export async function updateDraft(
   return count === 1;
 }
 
-/** Returns the draft and when it was written, or undefined if there is none. */
+/** Returns the draft and when it was written; undefined if the agent has no draft. */
 export async function selectDraft(tx: Sql, accountId: string, agentId: number) {
   const [row] = await tx<{ blocks: WorkflowBlock[]; updated_at: Date }[]>`
     select draft as blocks, draft_at as updated_at from agents
@@ -33,8 +33,8 @@ export async function selectDraft(tx: Sql, accountId: string, agentId: number) {
 }
 
 /**
- * Publishes the next version of an agent's workflow, from the draft or the version with this number; it is live at once. The agent must
- * be locked, and the source exist.
+ * Publishes the next version of an agent's workflow, from the draft or from the version with this number. It is live at once. The caller
+ * must have locked the agent, and the source must exist.
  */
 export async function publishVersion(
   tx: Sql,
@@ -59,7 +59,7 @@ export async function publishVersion(
   return row!;
 }
 
-/** Returns versions newest first, with numbers below `after`, which may exceed every stored number. */
+/** Returns the versions with numbers below `after`, newest first. `after` may exceed every stored number. */
 export async function listVersionRows(
   tx: Sql,
   accountId: string,
@@ -83,7 +83,7 @@ export async function listVersionRows(
     from page left join open_plans using (number) order by page.number desc`;
 }
 
-/** Returns the blocks of a version, or undefined if there is none with this number. */
+/** Returns the blocks of a version; undefined if no version has this number. */
 export async function selectBlocks(
   tx: Sql,
   accountId: string,

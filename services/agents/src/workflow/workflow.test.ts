@@ -16,7 +16,7 @@ const addMember = async (crew: Crew, email: string) =>
   (await platform.admin('POST', `/admin/accounts/${crew.account.id}/members`, { name: 'Ada', email })).body
     .id as string;
 
-/** Creates an agent whose version 1 has these blocks, and whose live version 2 has none of them. */
+/** Creates an agent. Its version 1 has these blocks; its live version 2 has none of them. */
 async function agentWithVersions(crew: Crew, first: unknown[], more: Record<string, unknown> = {}): Promise<number> {
   const { id } = await crew.agent(more);
   for (const given of [first, [{ id: 'think', kind: 'ai' }]]) {
@@ -51,7 +51,7 @@ describe('the draft', () => {
     expect(row!.blocks).toEqual(blocks.map((block) => ({ ...block, params: {} })));
   });
 
-  it('is refused where it is none', async () => {
+  it('is refused if it is invalid', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     const block = { id: 'a', kind: 'ai' };
@@ -85,13 +85,13 @@ describe('the draft', () => {
     };
     expect((await crew.putDraft(id, manyFields(6_000))).status).toBe(200);
     expect(await crew.putDraft(id, manyFields(7_000))).toMatchObject(invalid('blocks'));
-    // Each is written as 326 characters wherever it is read.
+    // PostgreSQL writes each of these numbers as 326 characters.
     const small = (count: number) => [{ id: 'a', kind: 'ai', params: { list: Array(count).fill(5e-324) } }];
     expect((await crew.putDraft(id, small(1_500))).status).toBe(200);
     expect(await crew.putDraft(id, small(1_650))).toMatchObject(invalid('blocks'));
   });
 
-  it('can be read, as it was put last', async () => {
+  it('is returned as last written', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     const read = () => crew.account.request('GET', `/v1/agents/${id}/workflow/draft`);
@@ -104,7 +104,7 @@ describe('the draft', () => {
 });
 
 describe('publishing', () => {
-  it('needs a draft, and makes it the live version', async () => {
+  it('requires a draft, and makes it the live version', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     expect(await publish(crew, id)).toMatchObject(conflict(/draft/));
@@ -121,7 +121,7 @@ describe('publishing', () => {
     expect(await publish(crew, id, { note: 'x'.repeat(501) })).toMatchObject(invalid('note'));
   });
 
-  it('are a thousand at most, those of rolling back included', async () => {
+  it('is limited to 1,000 versions, including rollbacks', async () => {
     const crew = await openCrew(platform);
     const id = await agentWithVersions(crew, blocks);
     await database`update agents set last_version = 998 where id = ${id}`;
@@ -131,7 +131,7 @@ describe('publishing', () => {
       expect(refused).toMatchObject(conflict(/at most 1000 versions/));
   });
 
-  it('never uses a number twice, however many publish at once', async () => {
+  it('never uses a number twice, even with concurrent requests', async () => {
     const crew = await openCrew(platform);
     const [{ id }, other] = [await crew.agent(), await crew.agent()];
     for (const agent of [id, other.id]) await crew.putDraft(agent, blocks);
@@ -145,7 +145,7 @@ describe('publishing', () => {
 });
 
 describe('the versions', () => {
-  it('can be read with their blocks, and put as the draft', async () => {
+  it('are returned with their blocks, which can be used as a draft', async () => {
     const crew = await openCrew(platform);
     const id = await agentWithVersions(crew, blocks);
     const read = (number: number | string) =>
@@ -159,7 +159,7 @@ describe('the versions', () => {
     for (const number of [0, 3, 'last']) expect(await read(number)).toMatchObject(missing);
   });
 
-  it('are listed newest first, page by page, with the open plans that were made under each', async () => {
+  it('are listed newest first, page by page, with their numbers of open plans', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.liveAgent();
     for (const note of ['two', 'three']) await publish(crew, id, { note });
@@ -184,7 +184,7 @@ describe('the versions', () => {
 });
 
 describe('rolling back', () => {
-  it('makes an earlier version the next one, and leaves draft and history as they are', async () => {
+  it('publishes an earlier version as the next one, and leaves draft and history unchanged', async () => {
     const crew = await openCrew(platform);
     const id = await agentWithVersions(crew, blocks);
     await crew.putDraft(id, [{ id: 'c', kind: 'condition' }]);
@@ -209,7 +209,7 @@ describe('rolling back', () => {
     ]);
   });
 
-  it('is refused where there is no such version or it is live already', async () => {
+  it('is refused if the version does not exist or is already live', async () => {
     const crew = await openCrew(platform);
     const { id } = await crew.agent();
     expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/no version 1; nothing was published/));
@@ -224,7 +224,7 @@ describe('rolling back', () => {
     expect((await versions(crew, id)).data).toHaveLength(1);
   });
 
-  it('is refused where something in it is broken now, and each thing is named', async () => {
+  it('is refused if references in the version are broken, and names each of them', async () => {
     const crew = await openCrew(platform);
     const { client } = crew.account;
     const gone = await client.crm.pipelines.create({ body: { name: 'Gone', stages: [{ name: 'One' }] } });
@@ -256,7 +256,7 @@ describe('rolling back', () => {
     expect((await versions(crew, id)).data).toHaveLength(4);
   });
 
-  it('asks the gateway once, however many teammates its blocks name', async () => {
+  it('makes one request to the gateway, however many teammates the blocks name', async () => {
     const crew = await openCrew(platform);
     const named = Array.from({ length: 200 }, (_, index) => `ada-${index}@example.com`);
     const id = await agentWithVersions(
@@ -283,7 +283,7 @@ describe('rolling back', () => {
     expect(said).toContain(`now: ${left.map((email) => `teammate ${email} is no longer active`).join(', ')};`);
   });
 
-  it('counts a stage of another pipeline than its block names as gone, and somebody who never was in the team', async () => {
+  it('treats a stage of another pipeline as gone, and an unknown email as an inactive teammate', async () => {
     const [crew, stranger] = [await openCrew(platform), await openCrew(platform)];
     const other = await crew.account.client.crm.pipelines.create({
       body: { name: 'Other', stages: [{ name: 'One' }] },
@@ -308,7 +308,7 @@ describe('rolling back', () => {
     expect((await rollBack(crew, id, 1)).status).toBe(201);
   });
 
-  it('finds places gone where the account has no Pipelines any more', async () => {
+  it('treats pipelines and stages as gone if the account lacks Pipelines', async () => {
     const crew = await openCrew(platform);
     const id = await agentWithVersions(crew, [{ id: 'a', kind: 'ai', pipeline: crew.pipeline.id }]);
     await platform.admin('PATCH', `/admin/accounts/${crew.account.id}`, { modules: { crm: { on: false } } });
@@ -316,7 +316,7 @@ describe('rolling back', () => {
     expect(await rollBack(crew, id, 1)).toMatchObject(conflict(/Pipelines is not switched on/));
   });
 
-  it('leads to versions with numbers of their own at once with others', async () => {
+  it('creates versions with distinct numbers in concurrent requests', async () => {
     const crew = await openCrew(platform);
     const id = await agentWithVersions(crew, blocks);
     await rollBack(crew, id, 1);

@@ -20,14 +20,14 @@ async function orderIn(status: OrderStatus): Promise<{ shop: Shop; id: string }>
   return { shop, id };
 }
 
-/** Returns the events of an order, once all of them were published: another order's event follows them. */
+/** Returns the events of an order. Waits for a later event of another order, so that all of them have arrived. */
 async function eventsAbout(shop: Shop, id: string) {
   const marker = await shop.order();
   await platform.event(shop.account.id, 'order.created', (data) => data.order.id === marker.id);
   return platform.events(shop.account.id).filter(({ data }) => data.order?.id === id);
 }
 
-/** Outcome of each transition: yes, the order changes; no-op, it is returned unchanged; 409, refused. */
+/** Outcome of each transition. yes: the order changes. no-op: it is returned unchanged. 409: refused. */
 const table: Record<OrderStatus, Record<Reached, 'yes' | 'no-op' | '409'>> = {
   new: { confirmed: 'yes', declined: 'yes', fulfilled: '409', cancelled: 'yes' },
   confirmed: { confirmed: 'no-op', declined: 'yes', fulfilled: 'yes', cancelled: 'yes' },
@@ -67,7 +67,7 @@ describe('the status of an order', () => {
     }
   });
 
-  it('says in a refusal what is possible', async () => {
+  it('lists the possible statuses in a refusal', async () => {
     const { shop, id } = await orderIn('new');
     const { body } = await change(shop, id, 'fulfil');
     expect(body.error.message).toBe('The order is new; it can be confirmed, declined or cancelled, but not fulfilled');
@@ -77,7 +77,7 @@ describe('the status of an order', () => {
     );
   });
 
-  it('goes one way only where different ones race', async () => {
+  it('has one outcome if different changes race', async () => {
     const { shop, id } = await orderIn('confirmed');
     const raced = ['decline', 'fulfil', 'cancel', 'decline', 'fulfil', 'cancel'];
     const responses = await Promise.all(raced.map((action) => change(shop, id, action)));

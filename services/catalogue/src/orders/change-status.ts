@@ -7,8 +7,8 @@ import { updateOrderStatus } from './orders.sql.ts';
 type StatusCall = { account: AccountContext; tx: Sql; found: OrderRow; now: Date };
 
 /**
- * Updates the status of a locked order, unless it has it already, and calls `changed` with its event's data: the order after the
- * update, and its former status. Returns the order. Throws invalid_state if this transition is not allowed.
+ * Updates the status of a locked order and returns the order. If the status differs, calls `changed` with the event's data: the order
+ * after the update, and its previous status. Throws invalid_state if the transition is not allowed.
  */
 export async function changeStatus(
   { account, tx, found, now }: StatusCall,

@@ -9,7 +9,7 @@ afterAll(() => platform.stop());
 const most = Number.MAX_SAFE_INTEGER;
 
 describe('an order', () => {
-  it('shows its contact, its lines in their order and their total, and is told of', async () => {
+  it('shows its contact, its lines in order and its total, and emits an event', async () => {
     const { account, client, contact, order, product } = await openShop(platform);
     const tea = await product({ sku: 'TEA', name: 'Tea', price_minor: 450 });
     const items = [
@@ -42,7 +42,7 @@ describe('an order', () => {
     expect(event.data).toEqual({ order: made });
   });
 
-  it('keeps its lines whatever becomes of the product', async () => {
+  it('keeps its lines when the product changes', async () => {
     const { client, order, product } = await openShop(platform);
     const { id } = await product({ sku: 'TEA', name: 'Tea', price_minor: 450 });
     const made = await order({ items: [{ sku: 'TEA', quantity: 1 }] });
@@ -57,7 +57,7 @@ describe('an order', () => {
     expect((await client.catalogue.orders.list()).data).toEqual([made]);
   });
 
-  it('is followed up on whatsapp where the contact has a phone, else by email, and on the channel that is given', async () => {
+  it('has the channel whatsapp if the contact has a phone, else email, or the given channel', async () => {
     const { client, order } = await openShop(platform);
     expect((await order()).channel).toBe('whatsapp');
     const { id } = await client.cdp.contacts.create({ body: { name: 'No phone' } });
@@ -68,7 +68,7 @@ describe('an order', () => {
     }
   });
 
-  it("is in the account's currency or in the one that is given; products in another are refused", async () => {
+  it("is in the account's currency or the given one, and products in another currency are refused", async () => {
     const { order, product, tryOrder } = await openShop(platform, { currency: 'CHF' });
     await product({ sku: 'TEA' });
     await product({ sku: 'CUP', currency: 'USD' });
@@ -85,7 +85,7 @@ describe('an order', () => {
     );
   });
 
-  it('takes no product that is switched off, and no unknown SKU without its name and price', async () => {
+  it('refuses a product that is switched off, and an unknown SKU without name and price', async () => {
     const { product, tryOrder } = await openShop(platform);
     await product({ sku: 'OFF', active: false });
     const off = { sku: 'OFF', quantity: 1, name: 'Off', unit_price_minor: 1 };
@@ -101,7 +101,7 @@ describe('an order', () => {
     }
   });
 
-  it('takes every SKU and name as it is', async () => {
+  it('accepts every SKU and name unchanged', async () => {
     const { order, product } = await openShop(platform);
     const texts = ['NULL', 'a"b\\c', '{}', '{a,b}', "it's", '%_', 'ÄÖ😀', ' spaces ', 'line\nbreak'];
     for (const sku of texts) await product({ sku, name: `name ${sku}` });
@@ -143,14 +143,14 @@ describe('an order', () => {
     ],
     ['channel', [{ channel: 'sms' }], [{ channel: 'fax' }]],
     ['currency', [{ currency: 'JPY' }], [{ currency: 'jpy' }, { currency: 'EURO' }]],
-  ])('takes %s up to its bounds, and refuses what is beyond them', async (field, right, wrong) => {
+  ])('accepts %s up to its limits, and refuses values beyond them', async (field, right, wrong) => {
     const { tryOrder, client } = await openShop(platform);
     for (const body of right) expect(await tryOrder(body)).toMatchObject({ status: 201, body });
     for (const body of wrong) expect([body, await tryOrder(body)]).toMatchObject([body, refusal(field)]);
     expect((await client.catalogue.orders.list()).data).toHaveLength(right.length);
   });
 
-  it('comes to at most 2^53 - 1, to the unit', async () => {
+  it('totals at most 2^53 - 1, computed exactly', async () => {
     const { order, product, tryOrder, client } = await openShop(platform);
     await product({ sku: 'ALL', price_minor: most });
     const single = await order({ items: [{ sku: 'ALL', quantity: 1 }] });
@@ -172,7 +172,7 @@ describe('an order', () => {
     }
   });
 
-  it('is refused for a contact that is none of this account', async () => {
+  it('is refused for a contact that is not of this account', async () => {
     const { client, contact, tryOrder } = await openShop(platform);
     const stranger = await openShop(platform);
     for (const id of [stranger.contact.id, randomUUID(), 'none', undefined]) {
@@ -183,7 +183,7 @@ describe('an order', () => {
   });
 });
 
-it('the numbers of orders are 1 to 50 when fifty orders are made at once, whatever is refused among them', async () => {
+it('fifty concurrent orders get the numbers 1 to 50, even if others among them are refused', async () => {
   const { account, order, tryOrder } = await openShop(platform);
   const orders = Array.from({ length: 50 }, () => order());
   const refused = Array.from({ length: 10 }, () => tryOrder({ items: [{ sku: 'UNKNOWN', quantity: 1 }] }));

@@ -28,7 +28,7 @@ export const createOrder = implement(contract.createOrder, {
       note: body.note,
       created_at: now,
     };
-    // Last, to hold the row lock on the account's order number briefly: every other new order waits for it.
+    // Must be last, since the account's other new orders wait for the row lock on its order number.
     const made = await insertOrder(tx, account.id, values);
     const order = toOrder({ ...values, ...made }, account.timezone);
     emit(contract.orderCreated, { order });

@@ -12,10 +12,10 @@ import {
 } from '../../test/catalogue.ts';
 import { catalogue } from '../start.ts';
 
-/** Lease of a message while it is handed over. */
+/** Lease of a message during its handover. */
 const leaseMs = 10_000;
 let messaging: Messaging | undefined;
-// A reply that came later would have the message handed over again; the lease of one is longer.
+// A later reply would cause another handover. The timeout must be shorter than the lease.
 const env = { BUS_REQUEST_TIMEOUT_MS: '8000' };
 const platform = await startPlatform({ services: ['cdp', 'catalogue'], env });
 afterAll(() => platform.stop());
@@ -31,7 +31,7 @@ const waiting = (account: TestAccount, database = sql) =>
   database<{ id: string; tries: number; due_at: Date }[]>`
     select id, tries, due_at from pending_messages where account_id = ${account.id}`;
 
-/** Returns the messages handed over for an account, once none is pending. */
+/** Waits until no message of an account is pending. Returns the messages handed over for it. */
 async function handedFor(account: TestAccount): Promise<HandedMessage[]> {
   await waitFor('every message to be taken', async () => (await waiting(account)).length === 0);
   return messaging!.of(account);
@@ -58,7 +58,7 @@ describe('declining an order', () => {
     ]);
   });
 
-  it('sends nothing without a reason, and nothing when asked again', async () => {
+  it('sends nothing without a reason, and nothing when repeated', async () => {
     messaging = await startMessaging(platform);
     const shop = await openShop(platform);
     const [silent, empty, told] = [await shop.order(), await shop.order(), await shop.order()];
@@ -69,7 +69,7 @@ describe('declining an order', () => {
     expect((await handedFor(shop.account)).map(({ body }) => body)).toEqual(['first']);
   });
 
-  it('happens once when fifty ask at the same time: one event, one message', async () => {
+  it('happens once for 50 concurrent requests: one event, one message', async () => {
     messaging = await startMessaging(platform);
     const shop = await openShop(platform);
     const { id } = await shop.order();
@@ -84,7 +84,7 @@ describe('declining an order', () => {
     expect(references.sort()).toEqual(['order-1', 'order-2']);
   });
 
-  it('takes a reason of up to 1,000 code points', async () => {
+  it('accepts a reason of up to 1,000 code points', async () => {
     messaging = await startMessaging(platform);
     const shop = await openShop(platform);
     const right = ['x'.repeat(1_000), '😀'.repeat(1_000)];
@@ -100,18 +100,18 @@ describe('declining an order', () => {
 });
 
 describe('the reason of a decline', () => {
-  it('waits while messaging is unavailable, which undoes no decline, and is handed over once it is back', async () => {
+  it('waits while messaging is unavailable without reverting the decline, and is handed over later', async () => {
     const shop = await openShop(platform);
     const { id } = await shop.order();
     expect((await decline(shop, id, 'Sold out')).status).toBe('declined');
-    await waitFor('messaging to be asked in vain', async () => (await waiting(shop.account))[0]!.tries >= 2);
+    await waitFor('failed attempts', async () => (await waiting(shop.account))[0]!.tries >= 2);
     expect((await shop.client.catalogue.orders.get({ params: { order_id: id } })).status).toBe('declined');
     const [row] = await waiting(shop.account);
     messaging = await startMessaging(platform);
     expect(await handedFor(shop.account)).toMatchObject([{ key: row!.id, body: 'Sold out' }]);
   });
 
-  it('is asked for again under the same key where messaging took it and gave no reply', async () => {
+  it('is handed over again under the same key if messaging took it but did not reply', async () => {
     const impatient = await startPlatform({
       services: ['cdp', 'catalogue'],
       env: { BUS_REQUEST_TIMEOUT_MS: '1000' },
@@ -125,7 +125,7 @@ describe('the reason of a decline', () => {
         return (await waiting(shop.account, impatient.database('catalogue'))).length === 0;
       });
       const handed = messaging.of(shop.account);
-      // More than twice where the second reply came late as well.
+      // More than two if the second reply also came late.
       expect(handed.length).toBeGreaterThanOrEqual(2);
       expect(handed).toEqual(handed.map(() => handed[0]));
     } finally {
@@ -133,10 +133,10 @@ describe('the reason of a decline', () => {
     }
   });
 
-  it('is asked for again after 5 minutes at most', async () => {
+  it('is retried after 5 minutes at most', async () => {
     const shop = await openShop(platform);
     await decline(shop, (await shop.order()).id, 'Sold out');
-    await waitFor('a try', async () => (await waiting(shop.account))[0]!.tries > 0);
+    await waitFor('an attempt', async () => (await waiting(shop.account))[0]!.tries > 0);
     await sql`update pending_messages set tries = 40, due_at = ${platform.clock.now()} where account_id = ${shop.account.id}`;
     const waitMs = await waitFor('another', async () => {
       const [row] = await waiting(shop.account);
@@ -150,7 +150,7 @@ describe('the reason of a decline', () => {
     expect(await handedFor(shop.account)).toHaveLength(1);
   });
 
-  it('goes to the survivor where the contact was merged meanwhile', async () => {
+  it('goes to the survivor if the contact has been merged meanwhile', async () => {
     const shop = await openShop(platform);
     const { id } = await shop.order();
     await decline(shop, id, 'Sold out');
@@ -163,7 +163,7 @@ describe('the reason of a decline', () => {
     expect(await handedFor(shop.account)).toMatchObject([{ contact: survivor.id, channel: 'whatsapp' }]);
   });
 
-  it('is handed over once where two processes do it', async () => {
+  it('is handed over once by two processes', async () => {
     const second = await startService(catalogue, platform.env('catalogue'), { clock: platform.clock.now });
     messaging = await startMessaging(platform);
     const shop = await openShop(platform);

@@ -4,7 +4,7 @@ import { changeStatus } from './change-status.ts';
 import { lockOrder } from './orders.sql.ts';
 import { insertPendingMessage } from './pending-messages.sql.ts';
 
-/** Declines an order and queues the reason in the same transaction: it reaches the customer even if messaging is unavailable now. */
+/** Declines an order and queues the reason in one transaction. So the reason reaches the customer even if messaging is unavailable. */
 export const declineOrder = implement(contract.declineOrder, {
   find: ({ account, tx, params }) => lockOrder(tx, account.id, params.order_id),
   handle: (call) =>

@@ -15,7 +15,7 @@ const numbers = async (shop: Shop, query: Query) =>
 const byChange = (a: Order, b: Order) => (`${a.updated_at} ${a.id}` < `${b.updated_at} ${b.id}` ? -1 : 1);
 const long = '2000-01-01T00:00:00Z';
 
-/** Makes orders a second apart. */
+/** Creates orders one second apart. */
 async function orders(shop: Shop, count: number): Promise<Order[]> {
   const made: Order[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -27,7 +27,7 @@ async function orders(shop: Shop, count: number): Promise<Order[]> {
 }
 
 describe('the list of orders by updated_since', () => {
-  it('has what changed at that time or later, the longest unchanged first, each as its GET gives it', async () => {
+  it('returns changes at that time or later, least recently changed first, each as GET returns it', async () => {
     const shop = await openShop(platform, { timezone: 'Europe/Berlin' });
     const [first, second, third] = (await orders(shop, 3)) as [Order, Order, Order];
     const confirmed = await shop.client.catalogue.orders.confirm({ params: { order_id: first.id } });
@@ -61,7 +61,7 @@ describe('the list of orders by updated_since', () => {
     expect(await list(shop, { updated_since: '2026-06-01' })).toMatchObject(refusal('updated_since'));
   });
 
-  it('goes on from page to page while orders change, and a mirror that follows it has them all', async () => {
+  it('pages consistently while orders change, so that a mirror becomes complete', async () => {
     const shop = await openShop(platform);
     const made = await orders(shop, 7);
     const mirror = new Map<string, Order>();
@@ -76,7 +76,7 @@ describe('the list of orders by updated_since', () => {
         next = body.next;
         since = body.data.at(-1).updated_at;
         if (isQuiet || mirror.size > 6) continue;
-        // The last of the page, by which the next one begins, and the one that is listed last.
+        // Changes the page's last order, which is the cursor, and the order that is listed last.
         await confirm(body.data.at(-1));
         await confirm(made.at(-1)!);
         await shop.order();
@@ -96,7 +96,7 @@ describe('the list of orders by updated_since', () => {
     expect(listed.body.data).toEqual([changed]);
   });
 
-  it('lets no change come before what it has passed, even of a process whose clock is behind', async () => {
+  it('never places a change before its position, even from a process with a slow clock', async () => {
     const shop = await openShop(platform);
     const { id } = await shop.order();
     const other = await shop.order();

@@ -12,7 +12,7 @@ const numbers = async (shop: Shop, query: ListOrdersQuery) =>
   (await shop.client.catalogue.orders.list({ query })).data.map(({ number }) => number);
 
 describe('the list of orders', () => {
-  it('is newest first, each order as its GET gives it', async () => {
+  it('is newest first, each order as GET returns it', async () => {
     const shop = await openShop(platform);
     const made: Order[] = [];
     for (let count = 1; count <= 3; count += 1) {
@@ -22,7 +22,7 @@ describe('the list of orders', () => {
     expect(await shop.client.catalogue.orders.list()).toEqual({ data: made, has_more: false, next: null });
   });
 
-  it('ends a page sooner where orders have very many long lines, and the pages have them all', async () => {
+  it('ends a page early if orders have very many long lines, and all pages together are complete', async () => {
     const shop = await openShop(platform);
     const line = { ...something, sku: 'ä'.repeat(100), name: 'ä'.repeat(200) };
     const { id } = await shop.order({ items: Array.from({ length: 100 }, () => line) });
@@ -69,7 +69,7 @@ describe('the list of orders', () => {
     expect(await numbers(shop, { source: 'api', limit: 1, starting_after: orders[4]!.id })).toEqual([2]);
   });
 
-  it('neither repeats nor skips one while others are made between the pages', async () => {
+  it('neither repeats nor skips an order while others are added between pages', async () => {
     const shop = await openShop(platform);
     for (let count = 0; count < 7; count += 1) await shop.order();
     const seen: number[] = [];
@@ -85,7 +85,7 @@ describe('the list of orders', () => {
     expect(seen).toEqual([7, 6, 5, 4, 3, 2, 1]);
   });
 
-  it('refuses filters and cursors that are nothing of this account', async () => {
+  it('refuses filters and cursors that are not of this account', async () => {
     const shop = await openShop(platform);
     const stranger = await openShop(platform);
     const foreign = await stranger.order();
@@ -105,7 +105,7 @@ describe('the list of orders', () => {
 });
 
 describe('the contact of an order', () => {
-  it('is the survivor once it was merged: in what is shown, found and ordered', async () => {
+  it('is the survivor after a merge, in responses, filters and new orders', async () => {
     const shop = await openShop(platform);
     const { id } = await shop.order();
     const bus = await busOf(platform, 'cdp');
@@ -128,7 +128,7 @@ describe('the contact of an order', () => {
     expect(order).toEqual(after);
   });
 
-  it('goes on to be shown once it was deleted, and cannot order any more', async () => {
+  it('is still shown after it is deleted, and can no longer order', async () => {
     const shop = await openShop(platform);
     const made = await shop.order();
     await shop.client.cdp.contacts.delete({ params: { contact_id: shop.contact.id } });

@@ -7,7 +7,7 @@ import {
   pendingMessages,
 } from './pending-messages.sql.ts';
 
-/** Returns the queue that hands customer messages over to messaging: each at least once, always under the same key. */
+/** Returns the queue that hands messages to customers over to messaging, at least once and always under the same key. */
 export function messageHandover({ sql, bus }: Pick<Foundation, 'sql' | 'bus'>): DueWork<PendingMessage, true> {
   return {
     queue: 'handovers',

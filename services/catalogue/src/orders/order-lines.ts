@@ -4,8 +4,8 @@ import { ApiError, type Body } from '@customer-platform/contracts/core';
 type Item = Body<typeof createOrder>['items'][number];
 
 /**
- * Returns the lines of an order in this currency; name and price default to the product's. Throws invalid_request, field items,
- * for a product that is switched off or priced in another currency, and for an unknown SKU without a name or a price.
+ * Returns the lines of an order in this currency. Name and price default to the product's. Throws invalid_request, field items, for a
+ * product that is switched off or priced in another currency, and for an unknown SKU without a name or price.
  */
 export function linesOf(items: readonly Item[], products: ReadonlyMap<string, Product>, currency: string): OrderLine[] {
   return items.map(({ sku, quantity, name, unit_price_minor }, index) => {
@@ -23,7 +23,7 @@ export function linesOf(items: readonly Item[], products: ReadonlyMap<string, Pr
     }
     if (product.currency !== currency) {
       throw invalid(
-        `${path}.sku is priced in ${product.currency}; an order in ${currency} takes products in ${currency}`,
+        `${path}.sku is priced in ${product.currency}; an order in ${currency} must have products in ${currency}`,
       );
     }
     return {

@@ -1,7 +1,7 @@
 import type { Order, OrderLine, OrderStatus } from '@customer-platform/contracts/catalogue';
 import { formatInstant } from '@customer-platform/service-kit';
 
-/** An order with its lines and its contact (the surviving contact, if merged). */
+/** An order with its lines and its contact (the surviving contact if merged). */
 export interface OrderRow extends Omit<Order, 'contact' | 'created_at' | 'updated_at'> {
   contact_id: string;
   contact_name: string;
@@ -39,7 +39,7 @@ const possible: Record<OrderStatus, readonly OrderStatus[]> = {
   cancelled: [],
 };
 
-/** Returns why this transition is not allowed and which ones are, as a sentence; undefined if it is allowed. */
+/** Returns a sentence saying why this transition is not allowed and which ones are; undefined if it is allowed. */
 export function refusalOf(from: OrderStatus, to: OrderStatus): string | undefined {
   if (possible[from].includes(to)) return undefined;
   if (possible[from].length === 0) return `The order is ${from}, which is final; it can no longer be ${to}`;

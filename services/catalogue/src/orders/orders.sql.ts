@@ -19,7 +19,7 @@ import {
 } from '@customer-platform/service-kit';
 import type { OrderRow } from './order.ts';
 
-/** Columns of an order. Its lines are a subquery by primary key, which runs only for the rows returned. */
+/** Columns of an order. The lines are a subquery by primary key, which runs only for the returned rows. */
 const columns = (tx: Sql) => tx`
   o.id, o.number, o.status, o.source, o.channel, o.total_minor, o.currency, o.note, o.created_at, o.updated_at,
   ${contactColumns(tx)},
@@ -27,14 +27,14 @@ const columns = (tx: Sql) => tx`
      'unit_price_minor', l.unit_price_minor) order by l.position)
    from order_lines l where l.account_id = o.account_id and l.order_id = o.id) as items`;
 
-/** Returns an order, or undefined if the account has none with this id. */
+/** Returns an order, or undefined if the account has no order with this id. */
 export async function selectOrder(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<OrderRow[]>`
     select ${columns(tx)} from orders o ${joinContact(tx, 'o')} where o.account_id = ${accountId} and o.id = ${id}`;
   return row;
 }
 
-/** Locks the order for update, then reads it. Returns undefined if the account has none with this id. */
+/** Locks the order for update, then reads it. Returns undefined if the account has no order with this id. */
 export async function lockOrder(tx: Sql, accountId: string, id: string) {
   const lock = tx`select 1 from orders where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectOrder(tx, accountId, id));
@@ -44,14 +44,14 @@ export async function lockOrder(tx: Sql, accountId: string, id: string) {
 export interface OrderFilter {
   status?: OrderStatus | undefined;
   source?: OrderSource | undefined;
-  /** A surviving contact; orders of contacts merged into it match. */
+  /** A surviving contact. Orders of contacts merged into it match too. */
   contactId?: string | undefined;
 }
 
 /**
- * Returns orders newest first, after the order `after`. The limit applies before the joins; with a contact it applies to each of its
- * ids first, so that a contact with very many orders is listed as fast as one with few. With their sizes, no more than a page has room
- * for.
+ * Returns orders after the order `after`, newest first. Includes their sizes; returns at most a page's bytes. The limit applies before
+ * the joins. For a contact, it applies to each of its ids first, so that a contact with very many orders is listed as fast as one with
+ * few.
  */
 export async function listOrderRows(
   tx: Sql,
@@ -73,7 +73,7 @@ export async function listOrderRows(
   return await tx<SizedOrder[]>`${withinPageBytes(tx, sized, tx`id desc`)}`;
 }
 
-/** Returns the orders of a list by `updated_since`, the longest unchanged first, with their sizes, no more than a page has room for. */
+/** Returns the orders of a list by `updated_since`, the least recently changed first. Includes their sizes; returns at most a page's bytes. */
 export async function listChangedOrders(tx: Sql, accountId: string, filter: OrderFilter, page: ChangePage) {
   const { contactId } = filter;
   const changed = tx`
@@ -85,7 +85,7 @@ export async function listChangedOrders(tx: Sql, accountId: string, filter: Orde
   return await tx<(SizedOrder & { position: string })[]>`${withinPageBytes(tx, sized, tx`updated_at, id`)}`;
 }
 
-/** An order with about how many bytes it takes. */
+/** An order with its approximate size in bytes. */
 export type SizedOrder = OrderRow & { bytes: number };
 
 const isIn = (tx: Sql, { status, source }: OrderFilter) => tx`
@@ -95,7 +95,7 @@ const sizedOrders = (tx: Sql, page: Fragment, shown: Fragment): Fragment => tx`
   with shown as materialized (select ${shown} from (${page}) as o ${joinContact(tx, 'o')})
   select *, octet_length(items::text) + octet_length(note) as bytes from shown`;
 
-/** Reads contact (the surviving contact, if merged) and products by SKU, of which an order is made, in one statement. */
+/** Reads the contact (the surviving contact if merged) and the products by SKU for a new order, in one statement. */
 export async function selectOrderBasis(tx: Sql, accountId: string, contactId: string, skus: string[]) {
   const [row] = await tx<{ contact: KnownContact | null; products: Product[] }[]>`
     select (select to_json(c) from (${contactNamed(tx, tx`${accountId}`, tx`${contactId}`)}) as c) as contact,
@@ -106,7 +106,7 @@ export async function selectOrderBasis(tx: Sql, accountId: string, contactId: st
   return { contact, products: new Map(products.map((product) => [product.sku, product])) };
 }
 
-/** Inserts an order with its lines and the account's next number, in one statement. Returns its id, its number and when it was last changed. */
+/** Inserts an order with its lines and the account's next number, in one statement. Returns its id, number and time of change. */
 export async function insertOrder(tx: Sql, accountId: string, row: Omit<OrderRow, 'id' | 'number' | 'updated_at'>) {
   const column = (name: keyof OrderLine) => row.items.map((line) => line[name]) as string[];
   const [made] = await tx<Pick<OrderRow, 'id' | 'number' | 'updated_at'>[]>`
@@ -133,7 +133,7 @@ export async function insertOrder(tx: Sql, accountId: string, row: Omit<OrderRow
   return made!;
 }
 
-/** Returns the time of the change. */
+/** Writes an order's status. Returns the time of the change. */
 export async function updateOrderStatus(tx: Sql, accountId: string, id: string, status: OrderStatus, now: Date) {
   const [changed] = await tx<Pick<OrderRow, 'updated_at'>[]>`
     update orders set status = ${status}, updated_at = ${changeTime(tx, accountId, now)}

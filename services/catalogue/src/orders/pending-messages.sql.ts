@@ -18,7 +18,7 @@ export const pendingMessages: DueTable = {
   error: 'last_error',
 };
 
-/** A message to hand over to messaging, for the contact of an order (the surviving contact, if merged). */
+/** A message to hand over to messaging, for the contact of an order (the surviving contact if merged). */
 export interface PendingMessage extends DueRow {
   id: string;
   contact_id: string;
@@ -27,7 +27,7 @@ export interface PendingMessage extends DueRow {
   body: string;
 }
 
-/** Queues a message to the contact of an order; it is sent once this transaction commits. */
+/** Queues a message to the contact of an order. The message is sent after this transaction commits. */
 export async function insertPendingMessage(
   tx: Sql,
   accountId: string,
@@ -40,7 +40,7 @@ export async function insertPendingMessage(
     values (${accountId}, ${orderId}, ${body}, ${trace && tx.json(trace as JsonValue)}, ${now})`;
 }
 
-/** Claims messages that are due. */
+/** Claims due messages. */
 export async function claimPendingMessages(sql: Sql, { due, leasedUntil }: Claim) {
   return await sql<PendingMessage[]>`
     with due as (${due}), claimed as (

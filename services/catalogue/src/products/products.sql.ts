@@ -6,7 +6,7 @@ type ProductValues = Omit<Product, 'id'>;
 
 const columns = (tx: Sql) => tx`id, sku, name, price_minor, currency, active`;
 
-/** Returns a product, or undefined if the account has none with this id. `lock` locks it until the transaction ends. */
+/** Returns a product, or undefined if the account has no product with this id. 'lock' locks the product until the transaction ends. */
 export async function findProduct(tx: Sql, accountId: string, id: string, lock: 'lock' | 'read' = 'read') {
   const [row] = await tx<Product[]>`
     select ${columns(tx)} from products where account_id = ${accountId} and id = ${id}
@@ -14,7 +14,7 @@ export async function findProduct(tx: Sql, accountId: string, id: string, lock: 
   return row;
 }
 
-/** Returns products newest first, after the product `after`; with a SKU the one that has it. */
+/** Returns products after the product `after`, newest first. A SKU returns only the product that has it. */
 export async function listProductRows(
   tx: Sql,
   accountId: string,

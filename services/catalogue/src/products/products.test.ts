@@ -9,7 +9,7 @@ const path = '/v1/catalogue/products';
 const notFound = { status: 404, body: { error: { code: 'not_found' } } };
 
 describe('a product', () => {
-  it('is made with the defaults of what is left out, and takes what is given up to its bounds, in code points', async () => {
+  it('gets default values, and accepts values up to their limits in code points', async () => {
     const { client } = await openShop(platform, { currency: 'CHF' });
     const body = { sku: 'TEA', name: 'Tea', price_minor: 0 };
     const made = await client.catalogue.products.create({ body });
@@ -30,7 +30,7 @@ describe('a product', () => {
     ['price_minor', [-1, 1.5, 9_007_199_254_740_992, '1', undefined, null]],
     ['currency', ['eur', 'EURO', '', 'DEM', 'XXX', 'XTS']],
     ['active', ['yes', 1]],
-  ])('is refused with a wrong %s, when made and when changed', async (field, values) => {
+  ])('is refused with a wrong %s, on creation and on update', async (field, values) => {
     const { account, product } = await openShop(platform);
     const { id } = await product({ sku: 'TEA' });
     for (const value of values) {
@@ -43,7 +43,7 @@ describe('a product', () => {
     expect((await account.request('GET', path)).body.data).toHaveLength(1);
   });
 
-  it('has a SKU that no other of its account has, exactly compared', async () => {
+  it('has a SKU that is unique in its account, compared exactly', async () => {
     const { account, product } = await openShop(platform);
     await product({ sku: 'Tea' });
     for (const sku of ['tea', 'Tea ', 'Téa']) await product({ sku });
@@ -57,7 +57,7 @@ describe('a product', () => {
     await (await openShop(platform)).product({ sku: 'Tea' });
   });
 
-  it('is made once where many ask for one SKU at the same time', async () => {
+  it('is created once by concurrent requests for one SKU', async () => {
     const { account, product } = await openShop(platform);
     const body = { sku: 'TEA', name: 'Tea', price_minor: 1 };
     const made = await Promise.all(Array.from({ length: 10 }, () => account.request('POST', path, { body })));
@@ -68,7 +68,7 @@ describe('a product', () => {
     expect(changed.map(({ status }) => status).sort()).toEqual([200, 400]);
   });
 
-  it('is changed by what is sent, and by nothing else', async () => {
+  it('is changed only in the given fields', async () => {
     const { client, product } = await openShop(platform);
     const made = await product({ sku: 'TEA' });
     const params = { product_id: made.id };
@@ -90,7 +90,7 @@ describe('a product', () => {
     }
   });
 
-  it('is gone once deleted, and its SKU is free again', async () => {
+  it('is gone after it is deleted, and its SKU is free again', async () => {
     const { account, product } = await openShop(platform);
     const { id } = await product({ sku: 'TEA' });
     expect(await account.request('DELETE', `${path}/${id}`)).toMatchObject({ status: 204, text: '' });
@@ -121,13 +121,13 @@ it('the list of products is newest first, in pages that neither repeat nor skip 
   expect(foreign).toMatchObject(refusal('starting_after'));
 });
 
-it('the list of products has the one with a SKU, exactly compared, or none', async () => {
+it('the list of products filtered by SKU returns the exact match or nothing', async () => {
   const [{ client, product }, stranger] = [await openShop(platform), await openShop(platform)];
   for (const sku of ['TEA', 'tea', 'Téa', 'TEA 2']) await product({ sku });
   await stranger.product({ sku: 'Own' });
   const found = async (sku: string) =>
     (await client.catalogue.products.list({ query: { sku } })).data.map((one) => one.sku);
-  // The last is 'é' as two code points.
+  // The last SKU has 'é' as two code points.
   for (const [sku, expected] of [
     ['TEA', 'TEA'],
     ['tea', 'tea'],

@@ -13,7 +13,7 @@ afterAll(async () => {
 
 const done = { refusal: null };
 
-/** Creates an account with an open deal. Returns them and the requests that agents send about it. */
+/** Creates an account with an open deal. Returns both, and the requests that agents send about the deal. */
 async function openDeal() {
   const sales = await openSales(platform);
   const { client, id: accountId } = sales.account;
@@ -27,7 +27,7 @@ async function openDeal() {
   return { ...sales, client, accountId, contact, deal, read, note, move };
 }
 
-it('the newest open deal of a contact is one of these pipelines, with its number; those that are closed do not count', async () => {
+it("finds a contact's newest open deal in the given pipelines with its number, ignoring closed deals", async () => {
   const { client, accountId, contact, deal, pipeline } = await openDeal();
   const find = (pipelines: number[]) => bus.ask(findOpenDeal, accountId, { contact, pipelines });
   expect((await find([pipeline.id])).deal).toMatchObject({ id: deal.id, number: 1, title: 'Tea' });
@@ -42,7 +42,7 @@ it('the newest open deal of a contact is one of these pipelines, with its number
   });
 });
 
-it('pipelines and stages are those that there are, pipelines with all their stages or their names alone', async () => {
+it('finds existing pipelines and stages; pipelines come with all their stages or only their names', async () => {
   const { accountId, pipeline, stages } = await openDeal();
   const asked = { pipelines: [pipeline.id, 999_999], stages: [stages[1]!, 999_999] };
   const found = await bus.ask(findStages, accountId, asked);
@@ -55,7 +55,7 @@ it('pipelines and stages are those that there are, pipelines with all their stag
 });
 
 describe('a note', () => {
-  it("is a paragraph of the deal's notes, once for its key, and tells of it", async () => {
+  it("is added as a paragraph of the deal's notes, once per key, and emits an event", async () => {
     const { account, note, read } = await openDeal();
     const key = randomUUID();
     const replies = await Promise.all(Array.from({ length: 10 }, () => note('Asked for Assam', key)));
@@ -68,7 +68,7 @@ describe('a note', () => {
     expect(told().map(({ data }) => data.previous)).toEqual([{ notes: '' }, { notes: 'Asked for Assam' }]);
   });
 
-  it('that has no room is refused, and may be asked for again; so is one of a deal that is gone', async () => {
+  it('that does not fit is refused and may be requested again; so is a note on a deleted deal', async () => {
     const { client, deal, note, read } = await openDeal();
     expect(await note('a'.repeat(4_990))).toEqual(done);
     expect(await note('b'.repeat(8))).toEqual(done);
@@ -84,7 +84,7 @@ describe('a note', () => {
 });
 
 describe('a move', () => {
-  it('is made once for its key, though somebody moved the deal on since', async () => {
+  it('is made once per key, even if the deal was moved again since', async () => {
     const { client, deal, stages, move, read } = await openDeal();
     const key = randomUUID();
     expect(await move(stages[1]!, key)).toEqual(done);
@@ -95,7 +95,7 @@ describe('a move', () => {
     expect(await move(stages[2]!)).toEqual(done);
   });
 
-  it('is refused to a stage of another pipeline, and of a deal that is closed', async () => {
+  it('is refused to a stage of another pipeline, and for a closed deal', async () => {
     const { client, deal, stages, move } = await openDeal();
     const other = await client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'One' }] } });
     expect((await move(other.stages[0]!.id)).refusal).toMatch(/no such stage/);

@@ -6,8 +6,8 @@ import { type DealRow, updateDealRow } from './deals.sql.ts';
 type DealCall = { account: AccountContext; tx: Sql; found: DealRow; now: Date };
 
 /**
- * Updates a locked deal. Returns its event's data: the deal after the update, and the former values of the fields that changed;
- * undefined if none did, and then nothing is written.
+ * Updates a locked deal. Returns its event's data: the deal after the update, and the previous values of the changed fields. If no field
+ * changes, writes nothing and returns `previous` as undefined.
  */
 export async function changeDeal({ account, tx, found, now }: DealCall, values: Partial<DealRow>) {
   const former = toDeal(found, account.timezone);

@@ -4,8 +4,8 @@ import { changeDeal } from './change-deal.ts';
 import { type DealRow, insertProcessedKey, isProcessed, lockDeal } from './deals.sql.ts';
 
 /**
- * Changes a deal on the request of a service, as the agents' steps do, once per idempotency key, and emits the event. `valuesOf` returns the new values or
- * a sentence saying why they are refused; a refused request may be repeated with the same key.
+ * Changes a deal on another service's request, such as an agent's step, once per idempotency key, and emits the event. `valuesOf` returns
+ * the new values, or a sentence saying why the change is refused. A refused request may be repeated with the same key.
  */
 export async function changeWhenAsked(
   { accountId, change }: RequestCall<unknown>,
@@ -15,7 +15,7 @@ export async function changeWhenAsked(
 ): Promise<{ refusal: string | null }> {
   return await change(async ({ tx, now, emit, findAccounts }) => {
     const account = findAccounts([accountId]).get(accountId);
-    if (!account) throw new Error(`there is no account ${accountId}`);
+    if (!account) throw new Error(`account ${accountId} does not exist`);
     const found = await lockDeal(tx, accountId, asked.deal);
     if (await isProcessed(tx, accountId, asked.key)) return { refusal: null };
     if (!found) return { refusal: 'The deal no longer exists' };

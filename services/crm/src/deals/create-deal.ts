@@ -31,7 +31,7 @@ export const createDeal = implement(contract.createDeal, {
   },
 });
 
-/** Locks the stage of a new deal: the one given, else the first of the pipeline given, else the first of the first pipeline. */
+/** Locks the stage of a new deal. That is the given stage, else the first of the given pipeline, else the first of the first pipeline. */
 async function initialStage(call: HandlerCall<typeof contract.createDeal, undefined, undefined>): Promise<StageRef> {
   const { account, tx, body, fail } = call;
   const { pipeline, stage } = body;

@@ -10,7 +10,7 @@ afterAll(async () => {
   await platform.stop();
 });
 
-/** Publishes contact.merged as customer data would, with the given sequence. */
+/** Publishes contact.merged as customer data does, with the given sequence. */
 async function merge(account: string, survivor: { id: string; name: string }, merged: string, sequence: number) {
   const id = randomUUIDv7();
   const contact = { ...survivor, number: 1, phone: null, email: null, tags: [], fields: {} };
@@ -21,7 +21,7 @@ async function merge(account: string, survivor: { id: string; name: string }, me
 }
 
 describe('the contact of a deal', () => {
-  it('is called as it is called now', async () => {
+  it('has its current name', async () => {
     const { account, deal, get } = await openSales(platform);
     const { id } = await account.client.cdp.contacts.create({ body: { name: 'Ada', phone: '+4930901820' } });
     const made = await deal({ contact: id });
@@ -30,7 +30,7 @@ describe('the contact of a deal', () => {
     expect((await get(made.id)).contact).toEqual({ id, name: 'Ada Married', phone: '' });
   });
 
-  it('that was merged is the survivor in deals, filters and bodies, and naming either changes nothing', async () => {
+  it('that was merged is shown as the survivor in deals and filters, and setting either id changes nothing', async () => {
     const { account, deal, get, patch } = await openSales(platform);
     const survivor = { id: randomUUID(), name: 'Survivor' };
     const { id: merged } = await account.client.cdp.contacts.create({ body: { name: 'Merged' } });
@@ -53,7 +53,7 @@ describe('the contact of a deal', () => {
     expect(event.data.previous).toEqual({ notes: '' });
   });
 
-  it('that was deleted stays in its deals, and can be given to none', async () => {
+  it('that was deleted stays in its deals, and cannot be set on any deal', async () => {
     const { account, deal, get, patch } = await openSales(platform);
     const { id } = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const [made, other] = [await deal({ contact: id }), await deal()];

@@ -12,14 +12,14 @@ import {
 } from '@customer-platform/service-kit';
 import type { StageRef } from '../pipelines/pipelines.sql.ts';
 
-/** A deal with its stage, pipeline and contact: the surviving contact, if merged; null if the deal has none. */
+/** A deal with its stage, pipeline and contact (the surviving contact if merged). The contact's columns are null if it has none. */
 export interface DealRow
   extends StageRef,
     Pick<Deal, 'id' | 'title' | 'status' | 'value_minor' | 'currency' | 'notes'> {
   /** Sequential within the account, from 1. */
   number: number;
   contact_id: string | null;
-  /** Contact that the deal was given, merged or not: it stays with the deal, which is its own again once the merge is undone. */
+  /** Contact that the deal was assigned, even if merged since. It stays stored, so the deal follows it if the merge is undone. */
   own_contact_id: string | null;
   contact_name: string | null;
   contact_phone: string | null;
@@ -39,24 +39,24 @@ const joins = (tx: Sql) => tx`
   join stages s on s.account_id = d.account_id and s.id = d.stage_id
   ${joinContact(tx, 'd')}`;
 
-/** Returns a deal, or undefined if the account has none with this id. */
+/** Returns a deal, or undefined if the account has no deal with this id. */
 export async function selectDeal(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<DealRow[]>`
     select ${columns(tx)} from deals d ${joins(tx)} where d.account_id = ${accountId} and d.id = ${id}`;
   return row;
 }
 
-/** Locks the deal for update, then reads it. Returns undefined if the account has none with this id. */
+/** Locks the deal for update, then reads it. Returns undefined if the account has no deal with this id. */
 export async function lockDeal(tx: Sql, accountId: string, id: string) {
   const lock = tx`select 1 from deals where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectDeal(tx, accountId, id));
 }
 
-/** Filters of a list; a stage implies its pipeline. */
+/** Filters of a list. A stage implies its pipeline. */
 export interface DealFilter {
   scope?: { pipelineId: number } | { stageId: number } | undefined;
   status?: DealStatus | undefined;
-  /** A surviving contact; deals of contacts merged into it match. */
+  /** A surviving contact. Deals of contacts merged into it match too. */
   contactId?: string | undefined;
 }
 
@@ -66,9 +66,9 @@ const isIn = (tx: Sql, { scope, status }: DealFilter) => tx`
   ${status ? tx`and d.status = ${status}` : tx``}`;
 
 /**
- * Returns deals newest first, after the deal `after`. The limit applies before the joins, or PostgreSQL may join every row first.
- * A contact's page is limited for each of its ids, through the index that begins with the contact: whatever the other filters, no
- * more is read than the contact's own deals.
+ * Returns deals after the deal `after`, newest first. The limit applies before the joins, or PostgreSQL may join every row first.
+ * For a contact, the limit also applies to each of its ids, through the index that begins with the contact. So with any other filter,
+ * the query reads only the contact's own deals.
  */
 export async function listDealRows(
   tx: Sql,
@@ -91,7 +91,7 @@ export async function listDealRows(
     order by d.id desc`;
 }
 
-/** Returns the deals of a list by `updated_since`, the longest unchanged first. */
+/** Returns the deals of a list by `updated_since`, the least recently changed first. */
 export async function listChangedDeals(tx: Sql, accountId: string, filter: DealFilter, page: ChangePage) {
   const { contactId } = filter;
   return await tx<(DealRow & { position: string })[]>`
@@ -104,9 +104,9 @@ export async function listChangedDeals(tx: Sql, accountId: string, filter: DealF
     order by d.updated_at, d.id`;
 }
 
-/** Returns the newest open deal of a contact (the surviving contact, if merged) in these pipelines, or undefined. */
+/** Returns the newest open deal of a contact (the surviving contact if merged) in these pipelines, or undefined. */
 export async function selectOpenDeal(tx: Sql, accountId: string, contactId: string, pipelines: number[]) {
-  // Of each id by itself: it may have very many that are closed.
+  // Searches each id separately, since a contact may have very many closed deals.
   const [row] = await tx<DealRow[]>`
     select ${columns(tx)} from (
       select d.* from (${idsOfContact(tx, accountId, contactId)}) as named

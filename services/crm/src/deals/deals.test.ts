@@ -10,7 +10,7 @@ beforeEach(() => platform.clock.set('2026-06-01T08:00:00Z'));
 const missing = { status: 404, body: { error: { code: 'not_found' } } };
 
 describe('a deal', () => {
-  it("begins open in the account's first stage and currency, worth nothing, and tells of it", async () => {
+  it("starts open in the account's first stage and currency with value 0, and emits an event", async () => {
     const { account, pipeline, stages, get } = await openSales(platform, { currency: 'CHF' });
     const made = await account.client.crm.deals.create({ body: { title: 'First' } });
     const at = made.created_at;
@@ -36,7 +36,7 @@ describe('a deal', () => {
     expect(event.data).toEqual({ deal: made });
   });
 
-  it('takes what is given; a stage brings its pipeline, a pipeline its first stage', async () => {
+  it('accepts given values; a stage implies its pipeline, a pipeline its first stage', async () => {
     const { account, pipeline, stages, deal } = await openSales(platform);
     const stageNames = [{ name: 'Call' }, { name: 'Visit' }];
     const other = await account.client.crm.pipelines.create({ body: { name: 'Other', stages: stageNames } });
@@ -54,7 +54,7 @@ describe('a deal', () => {
     expect(await deal({ stage: stages[2] })).toMatchObject({ pipeline: { id: pipeline.id }, stage: { id: stages[2] } });
   });
 
-  it('is refused with 400 naming the input that is wrong, when made and when changed', async () => {
+  it('is refused with 400 naming the invalid field, on creation and on update', async () => {
     const { account, pipeline, stages, deal, patch } = await openSales(platform);
     const stranger = await openSales(platform);
     const foreign = await stranger.account.client.cdp.contacts.create({ body: { name: 'Foreign' } });
@@ -92,7 +92,7 @@ describe('a deal', () => {
     expect((await account.client.crm.deals.list()).data).toEqual([made]);
   });
 
-  it('has texts up to their limits in code points, and a value up to 2^53 - 1', async () => {
+  it('accepts texts up to their limits in code points, and a value up to 2^53 - 1', async () => {
     const { account, deal, patch, change } = await openSales(platform);
     const { id } = await deal({ value_minor: 2 ** 53 - 1 });
     const limits = { title: 200, notes: 5_000 };
@@ -118,8 +118,8 @@ describe('a deal', () => {
   });
 });
 
-describe('changing a deal', () => {
-  it('tells the former values of what it replaced', async () => {
+describe('updating a deal', () => {
+  it('emits the previous values of changed fields', async () => {
     const { account, deal, patch, get } = await openSales(platform);
     const contact = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const made = await deal({ notes: 'kept' });
@@ -143,7 +143,7 @@ describe('changing a deal', () => {
     expect(taken.data).toEqual({ deal: without.body, previous: { contact: after.contact } });
   });
 
-  it('changes nothing and tells nobody where it says what there is', async () => {
+  it('changes nothing and emits nothing if the values are the same', async () => {
     const { account, deal, patch, change } = await openSales(platform);
     const contact = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const made = await deal({ contact: contact.id, notes: 'x' });
@@ -159,7 +159,7 @@ describe('changing a deal', () => {
     expect(await eventsUntil(platform, account.id, 'deal.updated', 'deal.won')).toBe(0);
   });
 
-  it('has a field cleared by null where it may be empty, and refuses null where it must have a value', async () => {
+  it('clears an optional field with null, and refuses null for a required one', async () => {
     const { account, deal, patch, get } = await openSales(platform);
     const contact = await account.client.cdp.contacts.create({ body: { name: 'Ada' } });
     const made = await deal({ contact: contact.id, notes: 'x' });
@@ -173,7 +173,7 @@ describe('changing a deal', () => {
     expect((await patch(made.id, { notes: null, contact: null })).body).toEqual(bare);
   });
 
-  it('is possible in a closed deal too', async () => {
+  it('is possible for a closed deal too', async () => {
     const { deal, change, patch } = await openSales(platform);
     const { id } = await deal();
     await change(id, 'win');
@@ -190,7 +190,7 @@ describe('changing a deal', () => {
   });
 });
 
-it('deleting a deal returns 204 once, is an event with its title, and nothing of it is left', async () => {
+it('deleting a deal returns 204 once, emits an event with its title, and removes everything', async () => {
   const { account, deal } = await openSales(platform);
   const { id } = await deal();
   const bus = await busOf(platform, 'calendar');

@@ -20,7 +20,7 @@ const byChange = (a: Deal, b: Deal) => (`${a.updated_at} ${a.id}` < `${b.updated
 const long = '2000-01-01T00:00:00Z';
 
 describe('the list of deals by updated_since', () => {
-  it('has what changed at that time or later, the longest unchanged first, each as its GET gives it', async () => {
+  it('returns changes at that time or later, least recently changed first, each as GET returns it', async () => {
     const sales = await openSales(platform, { timezone: 'Europe/Berlin' });
     const made: Deal[] = [];
     for (const title of ['A', 'B', 'C']) {
@@ -91,7 +91,7 @@ describe('the list of deals by updated_since', () => {
     expect(await list(sales, { updated_since: since, contact: randomUUID() })).toMatchObject(invalid('contact'));
   });
 
-  it('goes on from page to page while deals change and are deleted, and a mirror that follows it has them all', async () => {
+  it('pages consistently while deals change and are deleted, so that a mirror becomes complete', async () => {
     const sales = await openSales(platform);
     const { client } = sales.account;
     for (let index = 0; index < 9; index++) await sales.deal({ title: `Deal ${index}` });
@@ -113,7 +113,7 @@ describe('the list of deals by updated_since', () => {
     let round = 0;
     await follow(async (page) => {
       if (round++ > 2) return;
-      // The last of the page, by which the next one begins, one that was listed, and one that was not yet.
+      // Changes the page's last deal, which is the cursor, a deal already listed, and one not yet listed.
       await sales.patch(page.at(-1)!.id, { notes: `${round}` });
       await sales.patch(page[0]!.id, { notes: `${round}` });
       await sales.patch(all[0]!.id, { title: `Changed ${round}` });
@@ -124,7 +124,7 @@ describe('the list of deals by updated_since', () => {
     expect(round).toBeGreaterThan(3);
   });
 
-  it('begins a page behind a deal of the account, and refuses what is none and no position', async () => {
+  it('starts a page after a deal of the account, and refuses other ids and invalid positions', async () => {
     const [sales, stranger] = [await openSales(platform), await openSales(platform)];
     const made = [await sales.deal({ title: 'A' }), await sales.deal({ title: 'B' })];
     expect(await titles(sales, { updated_since: long, starting_after: made[0]!.id })).toEqual(['B']);
@@ -146,7 +146,7 @@ describe('the list of deals by updated_since', () => {
     expect([changed.status, listed.body.data]).toEqual([200, [changed.body]]);
   });
 
-  it('is 503 with Retry-After where a change takes longer than a second', async () => {
+  it('is 503 with Retry-After if a change takes longer than a second', async () => {
     const sales = await openSales(platform);
     const deal = await sales.deal();
     const change = await inTransaction(sql, async (tx) => {
@@ -164,7 +164,7 @@ describe('the list of deals by updated_since', () => {
     expect(await titles(sales, { updated_since: long })).toEqual(['B']);
   });
 
-  it('lets no change come before what it has passed, even of a process whose clock is behind', async () => {
+  it('never places a change before its position, even from a process with a slow clock', async () => {
     const sales = await openSales(platform);
     const bus = await busOf(platform, 'agents');
     const { id: account } = sales.account;
@@ -202,7 +202,7 @@ describe('the list of deals by updated_since', () => {
     }
   });
 
-  it('reads no more than its page, however many deals there are', async () => {
+  it('reads no more than its page, however many deals exist', async () => {
     const { account, pipeline, stages } = await openSales(platform);
     await sql`
       insert into deals (account_id, number, title, pipeline_id, stage_id, status, value_minor, currency, notes, stage_entered_at,

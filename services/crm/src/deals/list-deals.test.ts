@@ -31,11 +31,11 @@ const list = (query: Record<string, string | number>) =>
   sales.account.request('GET', `/v1/crm/deals?${new URLSearchParams(query as Record<string, string>)}`);
 
 describe('the list of deals', () => {
-  it('begins with the newest', async () => {
+  it('is newest first', async () => {
     expect((await list({})).body).toEqual({ data: deals, has_more: false, next: null });
   });
 
-  it('has the newest open deal of a contact in some pipelines, without reading those that are closed', async () => {
+  it("finds a contact's newest open deal in the given pipelines without reading closed deals", async () => {
     const sql = platform.database('crm');
     const { account, pipeline, stages } = await openSales(platform);
     const contact = randomUUID();
@@ -90,7 +90,7 @@ describe('the list of deals', () => {
     expect(found).toBeGreaterThan(60);
   });
 
-  it('refuses ids of filters that are nothing of this account, and wrong values', async () => {
+  it('refuses filter ids that are not of this account, and invalid values', async () => {
     const stranger = await openSales(platform);
     const foreign = await stranger.deal();
     const wrong: Record<string, string | number>[] = [
@@ -111,7 +111,7 @@ describe('the list of deals', () => {
     }
   });
 
-  it('neither repeats nor leaves out one while others are added between the pages', async () => {
+  it('neither repeats nor skips a deal while others are added between pages', async () => {
     const seen: string[] = [];
     const query = { limit: 5, pipeline: sales.pipeline.id };
     for await (const deal of eachOf((page) => sales.account.client.crm.deals.list({ query: { ...query, ...page } }))) {

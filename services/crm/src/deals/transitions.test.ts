@@ -18,7 +18,7 @@ async function dealIn(status: string) {
 
 type Change = 'moved' | 'won' | 'lost' | 'open' | 'same' | '409';
 
-/** Outcome of each change in each status: the new status, 'same' if nothing changes, or the refusal. */
+/** Outcome of each change in each status: the new status, 'same' if nothing changes, or the error. */
 const outcomes: Record<string, Record<string, Change>> = {
   open: { move: 'moved', stay: 'same', win: 'won', lose: 'lost', reopen: 'same' },
   won: { move: '409', stay: '409', win: 'same', lose: '409', reopen: 'open' },
@@ -63,7 +63,7 @@ describe('a deal that is', () => {
     expect(event.data).toEqual({ deal: after, previous, ...(outcome === 'lost' ? { reason: '' } : {}) });
   });
 
-  it('lost for a reason says it in the event alone', async () => {
+  it('lost with a reason has the reason only in the event', async () => {
     const { account, before, change } = await dealIn('open');
     const response = await change(before.id, 'lose', { reason: 'too dear' });
     const event = await platform.event(account.id, 'deal.lost');
@@ -75,7 +75,7 @@ describe('a deal that is', () => {
     expect(response.text).not.toContain('too dear');
   });
 
-  it('won, reopened and lost keeps the stage and the time it came there', async () => {
+  it('won, reopened and lost keeps its stage and the time it entered the stage', async () => {
     const { before, change, get } = await dealIn('won');
     await change(before.id, 'reopen');
     await change(before.id, 'lose');
@@ -85,7 +85,7 @@ describe('a deal that is', () => {
 });
 
 describe('moving a deal', () => {
-  it.each(['open', 'won'])('refuses a stage that is none of its pipeline, where the deal is %s', async (status) => {
+  it.each(['open', 'won'])('is refused for a stage of another pipeline if the deal is %s', async (status) => {
     const { account, before, change, get } = await dealIn(status);
     const other = await account.client.crm.pipelines.create({ body: { name: 'Other', stages: [{ name: 'Call' }] } });
     const stranger = await openSales(platform);
@@ -96,8 +96,8 @@ describe('moving a deal', () => {
   });
 });
 
-describe('of many at once', () => {
-  it('wins and losses go one way: the others are refused', async () => {
+describe('of concurrent requests', () => {
+  it('wins and losses have one outcome, and the others are refused', async () => {
     const { account, before, change, get } = await dealIn('open');
     const actions = Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? 'win' : 'lose'));
     const responses = await Promise.all(actions.map((action) => change(before.id, action)));
@@ -112,7 +112,7 @@ describe('of many at once', () => {
     expect(closed.map(({ type }) => type)).toEqual([`deal.${status}`]);
   });
 
-  it('moves to one stage give one event', async () => {
+  it('moves to one stage emit one event', async () => {
     const { account, stages, before, change } = await dealIn('open');
     await Promise.all(Array.from({ length: 20 }, () => change(before.id, 'move', { stage: stages[2] })));
     await change(before.id, 'win');

@@ -16,7 +16,7 @@ export const updateDeal = implement(contract.updateDeal, {
   },
 });
 
-/** Returns the contact columns that a PATCH sets. The contact it already has may stay, even if deleted since. */
+/** Returns the contact columns that a PATCH sets. The deal's current contact may stay, even if it has been deleted. */
 async function contactAfter(
   call: HandlerCall<typeof contract.updateDeal, DealRow, undefined>,
 ): Promise<Partial<DealRow>> {
@@ -24,7 +24,7 @@ async function contactAfter(
   if (body.contact === undefined || body.contact === found.contact_id) return {};
   if (body.contact === '') return { contact_id: null, own_contact_id: null, contact_name: null, contact_phone: null };
   const { id, name, phone } = await contactOfAccount(call, body.contact);
-  // Another id of the contact it has.
+  // The given id is another id of the deal's current contact.
   if (id === found.contact_id) return {};
   return { contact_id: id, own_contact_id: id, contact_name: name, contact_phone: phone };
 }

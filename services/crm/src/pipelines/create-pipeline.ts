@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/crm';
 import { implement } from '../implement.ts';
 import { countPipelines, ensureDefaultPipeline, insertPipeline, selectPipeline } from './pipelines.sql.ts';
 
-/** Other modules ask for the names of all of them. */
+/** Maximum pipelines of an account, since other modules request the names of all of them. */
 const maxPipelines = 1_000;
 
 export const createPipeline = implement(contract.createPipeline, {

@@ -8,7 +8,7 @@ export const deletePipeline = implement(contract.deletePipeline, {
     const ids = found.stages.map((stage) => stage.id);
     const used = await stageWithDeals(tx, account.id, ids);
     if (used !== undefined) {
-      const message = `The pipeline ${found.name} has deals, in its stage ${used}; only one without deals can be deleted`;
+      const message = `The pipeline ${found.name} has deals in its stage ${used}; only a pipeline without deals can be deleted`;
       return fail('invalid_state', message);
     }
     await deletePipelineRow(tx, account.id, found.id);

@@ -6,27 +6,27 @@ const columns = (tx: Sql) => tx`
   (select coalesce(json_agg(json_build_object('id', s.id, 'name', s.name, 'order', s.position) order by s.position), '[]')
    from stages s where s.account_id = p.account_id and s.pipeline_id = p.id) as stages`;
 
-/** Returns a pipeline with its stages, or undefined if the account has none with this id. */
+/** Returns a pipeline with its stages, or undefined if the account has no pipeline with this id. */
 export async function selectPipeline(tx: Sql, accountId: string, id: number) {
   const [row] = await tx<Pipeline[]>`
     select ${columns(tx)} from pipelines p where p.account_id = ${accountId} and p.id = ${id}`;
   return row;
 }
 
-/** Locks the pipeline's row, which every change of its stages locks too, then reads it. Returns undefined if there is none. */
+/** Locks the pipeline and its stages against changes, then reads it. Returns undefined if the account has no pipeline with this id. */
 export async function lockPipeline(tx: Sql, accountId: string, id: number) {
   const lock = tx`select 1 from pipelines where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectPipeline(tx, accountId, id));
 }
 
-/** Returns pipelines oldest first, after the one with id `afterId`. */
+/** Returns the pipelines with an id above `afterId`, oldest first. */
 export async function listPipelineRows(tx: Sql, accountId: string, afterId: number, limit: number) {
   return await tx<Pipeline[]>`
     select ${columns(tx)} from pipelines p where p.account_id = ${accountId} and p.id > ${afterId}
     order by p.id limit ${limit}`;
 }
 
-/** Counts an account's pipelines, one creation of the account after the other. */
+/** Counts an account's pipelines. Other creations of the account wait until the transaction ends. */
 export async function countPipelines(tx: Sql, accountId: string): Promise<number> {
   return await countSerially(tx, `pipelines ${accountId}`, tx`pipelines where account_id = ${accountId}`);
 }
@@ -42,8 +42,8 @@ export async function insertPipeline(tx: Sql, accountId: string, name: string, s
 }
 
 /**
- * Creates the account's default pipeline, unless it was created before. One statement: of concurrent calls one creates it and the
- * others wait for it.
+ * Creates the account's default pipeline, unless it was created before. It is one statement, so concurrent calls wait for the one that
+ * creates the pipeline.
  */
 export async function ensureDefaultPipeline(tx: Sql, accountId: string) {
   await tx`
@@ -61,7 +61,7 @@ const insertStages = (tx: Sql, pipeline: Fragment, names: string[]) => tx`
   from ${pipeline} as pipeline cross join unnest(${names}::text[]) with ordinality as stage (name, position)
   order by stage.position`;
 
-/** A stage of a pipeline's new state: an existing one by its id, a new one with null. */
+/** A stage of a pipeline's new state. An existing stage has its id, a new one null. */
 export interface PlannedStage {
   id: number | null;
   name: string;
@@ -92,12 +92,12 @@ export async function updatePipelineRow(
 }
 
 /**
- * Returns the name of the first of these stages that has deals of any status, or undefined if none has. Locks the stages, so that
- * no deal enters them until the transaction ends; it waits for those that are entering.
+ * Returns the name of the first of these stages that has deals in any status, or undefined. Locks the stages, so that no deal enters them
+ * until the transaction ends. Waits for deals that are entering.
  */
 export async function stageWithDeals(tx: Sql, accountId: string, ids: number[]): Promise<string | undefined> {
   if (ids.length === 0) return undefined;
-  // Two statements: only the second one's snapshot has what the first one waited for.
+  // Two statements, since only the second one's snapshot includes changes that the first one waited for.
   const held = tx`
     select 1 from stages where account_id = ${accountId} and id = any(${ids}::bigint[]) order by id for update`;
   const found = tx<{ name: string }[]>`
@@ -108,7 +108,7 @@ export async function stageWithDeals(tx: Sql, accountId: string, ids: number[]):
   return stage?.name;
 }
 
-/** Deletes a pipeline and its stages, which must have no deals. */
+/** Deletes a pipeline and its stages. The stages must have no deals. */
 export async function deletePipelineRow(tx: Sql, accountId: string, id: number) {
   const emptied = tx`delete from stages where account_id = ${accountId} and pipeline_id = ${id}`.execute();
   const removed = tx`delete from pipelines where account_id = ${accountId} and id = ${id}`.execute();
@@ -124,7 +124,7 @@ export interface StageRef {
 }
 
 /**
- * Returns the first stage, by pipeline and position, that matches the ids given, or undefined. Locks it, so that it cannot be
+ * Returns the first stage, by pipeline and position, that matches the given ids, or undefined. Locks the stage, so that it cannot be
  * removed until the transaction ends.
  */
 export async function lockStage(
@@ -141,7 +141,7 @@ export async function lockStage(
   return row;
 }
 
-/** Returns those of these pipelines, with their stages, and of these stages that exist. */
+/** Returns the given pipelines with their stages, and the given stages. Omits ids that do not exist. */
 export async function selectPipelinesAndStages(
   tx: Sql,
   accountId: string,

@@ -13,7 +13,7 @@ const conflict = (message: RegExp) => ({
 });
 
 describe('the first pipeline', () => {
-  it('is Sales: New, Qualified, Proposal, and made once, whatever 40 requests ask for at once', async () => {
+  it('is Sales with New, Qualified and Proposal, and is created once by 40 concurrent requests', async () => {
     const account = await platform.account();
     const lists = Array.from({ length: 20 }, () => account.client.crm.pipelines.list());
     const deals = Array.from({ length: 20 }, () => account.client.crm.deals.create({ body: { title: 'first' } }));
@@ -31,14 +31,14 @@ describe('the first pipeline', () => {
     );
   });
 
-  it('comes before one that the account adds first', async () => {
+  it('precedes one that the account creates first', async () => {
     const { client } = await platform.account();
     await client.crm.pipelines.create({ body: { name: 'Own', stages: named('Only') } });
     expect((await client.crm.pipelines.list()).data.map(({ name }) => name)).toEqual(['Sales', 'Own']);
     expect((await client.crm.deals.create({ body: { title: 'x' } })).pipeline.name).toBe('Sales');
   });
 
-  it('does not come back once it was deleted; a deal then needs another one', async () => {
+  it('is not created again after it is deleted; a deal then needs another pipeline', async () => {
     const { account, pipeline } = await openSales(platform);
     await account.client.crm.pipelines.delete({ params: { pipeline_id: pipeline.id } });
     expect((await account.client.crm.pipelines.list()).data).toEqual([]);
@@ -55,7 +55,7 @@ describe('the first pipeline', () => {
 });
 
 describe('pipelines', () => {
-  it('are listed page by page, oldest first, and read as they were made', async () => {
+  it('are listed page by page, oldest first, and returned as they were created', async () => {
     const [{ account, pipeline }, stranger] = [await openSales(platform), await openSales(platform)];
     const made = [pipeline];
     for (const name of ['B', 'A', 'C']) {
@@ -70,7 +70,7 @@ describe('pipelines', () => {
     expect(await account.client.crm.pipelines.get({ params: { pipeline_id: made[1]!.id } })).toEqual(made[1]);
   });
 
-  it('are at most 1,000 of an account', async () => {
+  it('are limited to 1,000 per account', async () => {
     const { account } = await openSales(platform);
     await platform.database('crm')`
       insert into pipelines (account_id, name) select ${account.id}, n::text from generate_series(1, 998) as n`;
@@ -84,7 +84,7 @@ describe('pipelines', () => {
     ]);
   });
 
-  it('have a name of 1 to 120 code points, and 1 to 50 stages named so too', async () => {
+  it('have a name of 1 to 120 code points, and 1 to 50 stages with names of the same length', async () => {
     const { account } = await openSales(platform);
     const post = (body: unknown) => account.request('POST', '/v1/crm/pipelines', { body });
     const stages = named('One');
@@ -107,8 +107,8 @@ describe('pipelines', () => {
   });
 });
 
-describe('changing a pipeline', () => {
-  it('renames, reorders, adds and removes stages at once; what is kept keeps its id and its deals', async () => {
+describe('updating a pipeline', () => {
+  it('renames, reorders, adds and removes stages at once; remaining stages keep their ids and deals', async () => {
     const { account, pipeline, stages, deal, get } = await openSales(platform);
     const kept = await deal({ stage: stages[2] });
     const params = { pipeline_id: pipeline.id };
@@ -136,7 +136,7 @@ describe('changing a pipeline', () => {
     expect(await account.client.crm.deals.create({ body: { title: 'x' } })).toMatchObject(shown);
   });
 
-  it('changes nothing where it says what there is', async () => {
+  it('changes nothing if the values are the same', async () => {
     const { account, pipeline, stages } = await openSales(platform);
     const params = { pipeline_id: pipeline.id };
     const ids = stages.map((id) => ({ id }));
@@ -148,7 +148,7 @@ describe('changing a pipeline', () => {
     );
   });
 
-  it('refuses a stage that is none of its own, one that is there twice, and one without id and name', async () => {
+  it('refuses a stage of another pipeline, a duplicate, and one without id and name', async () => {
     const { account, pipeline, stages } = await openSales(platform);
     const other = await account.client.crm.pipelines.create({ body: { name: 'Other', stages: named('Else') } });
     const [first] = stages;
@@ -173,7 +173,7 @@ describe('changing a pipeline', () => {
 
 describe('a stage that has deals', () => {
   it.each(['open', 'won', 'lost'])(
-    'of status %s keeps itself and its pipeline, until they are gone',
+    'of status %s cannot be removed, nor its pipeline, until the deals are gone',
     async (status) => {
       const { account, pipeline, stages, deal, change } = await openSales(platform);
       const { id } = await deal({ stage: stages[1] });
@@ -185,7 +185,7 @@ describe('a stage that has deals', () => {
       });
       const refused = await account.request('PATCH', path, { body: without(stages[0]!, stages[1]!) });
       expect(refused).toMatchObject(conflict(/stage Qualified has deals/));
-      expect(await account.request('DELETE', path)).toMatchObject(conflict(/has deals, in its stage Qualified/));
+      expect(await account.request('DELETE', path)).toMatchObject(conflict(/has deals in its stage Qualified/));
       expect((await account.request('GET', path)).body).toEqual(pipeline);
       expect((await account.request('PATCH', path, { body: without(stages[0]!) })).body.stages).toHaveLength(2);
       await account.client.crm.deals.delete({ params: { deal_id: id } });
@@ -197,7 +197,7 @@ describe('a stage that has deals', () => {
     },
   );
 
-  it('never goes while deals come in: whoever is first, no deal is without its stage', async () => {
+  it('is never removed while deals enter it: no deal ends up without its stage', async () => {
     const { account, deal, change, get } = await openSales(platform);
     const outcomes = new Set<string>();
     for (let round = 0; round < 12; round++) {
@@ -223,7 +223,7 @@ describe('a stage that has deals', () => {
     expect([...outcomes].filter((status) => !['200', '201', '400', '409'].includes(status))).toEqual([]);
   });
 
-  it('never goes with its pipeline while deals come in', async () => {
+  it('is never removed with its pipeline while deals enter it', async () => {
     const { account } = await openSales(platform);
     for (let round = 0; round < 8; round++) {
       const made = await account.client.crm.pipelines.create({ body: { name: 'Race', stages: named('One', 'Two') } });
