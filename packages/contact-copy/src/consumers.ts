@@ -9,45 +9,45 @@ import {
 } from '@customer-platform/contracts/cdp';
 import type { EventData } from '@customer-platform/contracts/core';
 import type { Consumer, ReceivedEvent, Sql } from '@customer-platform/service-kit';
-import { type ContactChange, keepContacts, leaveWithSurvivor } from './contacts.sql.ts';
+import { assignToSurvivor, type ContactChange, upsertContacts } from './contacts.sql.ts';
 
-/** Runs where rows may have been left with a survivor. */
-type Left = (tx: Sql, accountId: string, survivorId: string) => Promise<void>;
+/** Runs after rows may have been assigned to a survivor. */
+type OnAssigned = (tx: Sql, accountId: string, survivorId: string) => Promise<void>;
 
-/** Consumer that keeps a service's copy of contacts up to date, in whatever order events arrive. */
+/** Keeps a service's copy of contacts up to date, whatever the order of events. */
 export const contactConsumer: Consumer<unknown> = {
   name: 'contacts',
   filter: { service: 'cdp', kind: 'contact.*' },
   batchSize: 100,
-  // A handler that meets a contact whose copy is not there yet asks its owner.
+  // A delay does not matter: a handler requests a contact that is missing in the copy.
   gatherMs: 200,
-  // A copy has the number of the event that it is of: one that comes again changes nothing.
+  // Each row has the sequence of its event, so a repeated event changes nothing.
   knowsTaken: true,
   take: ({ tx }, events) => keepContactsOf(tx, events),
 };
 
 /**
- * Returns the consumer that leaves with the survivor of an undone merge what was made after it. `table` has what the service holds of contacts:
- * account_id, id, contact_id and created_at, by an index of account and contact. An event that comes again changes nothing: what was given to
- * the restored contact since stays there.
+ * Returns the consumer that assigns rows created between a merge and its undoing to the survivor. `table` has rows of contacts with account_id, id,
+ * contact_id and created_at, and an index on account and contact. A repeated event changes nothing: rows given to the restored contact later stay
+ * there.
  */
-export function restoredContactConsumer(table: string, left?: Left): Consumer<unknown> {
+export function restoredContactConsumer(table: string, onAssigned?: OnAssigned): Consumer<unknown> {
   return {
     name: 'restored-contacts',
     filter: { audience: 'internal', service: 'cdp', kind: contactRestored.kind },
     batchSize: 100,
     async take({ tx }, events) {
       for (const event of events as ReceivedEvent<EventData<typeof contactRestored>>[]) {
-        await leaveWithSurvivor(tx, table, event);
-        await left?.(tx, event.account, event.data.survivor);
+        await assignToSurvivor(tx, table, event);
+        await onAssigned?.(tx, event.account, event.data.survivor);
       }
     },
   };
 }
 
 /**
- * Consumer of undone merges, with a place in the stream of its own: processes of a release that did not know them pass them over in
- * `contacts`. Whichever of the two comes second changes nothing.
+ * Consumes undone merges with its own position in the stream, because earlier releases skip them in `contacts`. Whichever consumer comes second
+ * changes nothing.
  */
 export const unmergedContactConsumer: Consumer<unknown> = {
   name: 'unmerged-contacts',
@@ -57,12 +57,12 @@ export const unmergedContactConsumer: Consumer<unknown> = {
   take: ({ tx }, events) => keepContactsOf(tx, events),
 };
 
-/** Brings the copy up to date with events of contacts: for a consumer that needs it to be so before it goes on. */
+/** Applies contact events to the copy, for a consumer that needs an up-to-date copy before it continues. */
 export async function keepContactsOf(tx: Sql, events: readonly ReceivedEvent[]): Promise<void> {
-  await keepContacts(tx, events.flatMap(changesIn));
+  await upsertContacts(tx, events.flatMap(changesIn));
 }
 
-/** Returns the contacts that an event changes; a merge changes both, and so does undoing it. */
+/** Returns the contacts that an event changes. Merges and undone merges change two. */
 function changesIn({ account, type, sequence, data }: ReceivedEvent): ContactChange[] {
   const change = ({ id, name, phone }: Pick<Contact, 'id' | 'name' | 'phone'>): ContactChange => {
     return { account_id: account, id, name, phone: phone ?? '', merged_into: undefined, deleted: false, sequence };
@@ -78,7 +78,7 @@ function changesIn({ account, type, sequence, data }: ReceivedEvent): ContactCha
     case contactUnmerged.kind:
       return [change(contact), { ...change(restored), merged_into: null }];
     case contactForgotten.kind:
-      // The public event of a deletion, which has no name, tells nothing more.
+      // The public event of a deletion has no name and adds nothing.
       return 'name' in contact ? [{ ...change(contact), deleted: true }] : [];
     default:
       return [];

@@ -2,18 +2,18 @@ import type { ContactSummary, contactRestored } from '@customer-platform/contrac
 import type { EventData } from '@customer-platform/contracts/core';
 import type { Fragment, ReceivedEvent, Sql } from '@customer-platform/service-kit';
 
-/** Contact that an id resolves to: the surviving contact, if merged. */
+/** The contact that an id resolves to: the surviving contact, if merged. */
 export interface KnownContact extends ContactSummary {
   deleted: boolean;
 }
 
-/** Returns the contact that an id resolves to; undefined if the copy does not have it. */
+/** Returns the contact that an id resolves to, or undefined if the copy does not have it. */
 export async function knownContact(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<KnownContact[]>`select * from (${contactNamed(tx, tx`${accountId}`, tx`${id}`)}) as contact`;
   return row;
 }
 
-/** Selects the contact that an id resolves to, as a KnownContact; no row if the copy does not have it. `accountId` and `id` are expressions. */
+/** Selects the contact that an id resolves to, as a KnownContact. No row if the copy does not have it. `accountId` and `id` are expressions. */
 export const contactNamed = (sql: Sql, accountId: Fragment, id: Fragment) => sql`
   select coalesce(survivor.id, c.id) as id, coalesce(survivor.name, c.name) as name,
     coalesce(survivor.phone, c.phone) as phone, coalesce(survivor.deleted, c.deleted) as deleted
@@ -23,19 +23,19 @@ export const contactNamed = (sql: Sql, accountId: Fragment, id: Fragment) => sql
 const joinSurvivor = (sql: Sql) => sql`
   left join contacts survivor on survivor.account_id = c.account_id and survivor.id = c.merged_into`;
 
-/** Columns of a contact joined by `joinContact`: contact_id, contact_name, contact_phone. */
+/** Columns of a contact joined with `joinContact`: contact_id, contact_name, contact_phone. */
 export const contactColumns = (sql: Sql) => sql`
   coalesce(survivor.id, c.id) as contact_id, coalesce(survivor.name, c.name) as contact_name,
   coalesce(survivor.phone, c.phone) as contact_phone`;
 
-/** Left joins the contact in `contact_id` of the table `alias`, and the surviving contact, if merged. */
+/** Left joins the contact in `contact_id` of the table `alias`, and its surviving contact, if merged. */
 export const joinContact = (sql: Sql, alias: string) => sql`
   left join contacts c on c.account_id = ${sql(`${alias}.account_id`)} and c.id = ${sql(`${alias}.contact_id`)}
   ${joinSurvivor(sql)}`;
 
 /**
- * Selects every id that resolves to the same contact as `id`: the contact's own, also where the copy does not have it yet, and those merged
- * into it. For `contact_id = any(array(…))`.
+ * Selects all ids that resolve to the same contact as `id`, for `contact_id = any(array(…))`. The contact's own id is included even if the copy lacks
+ * it.
  */
 export const idsOfContact = (sql: Sql, accountId: string, id: string) => {
   const contact = storedContact(sql, sql`${accountId}`, sql`${id}`);
@@ -43,16 +43,13 @@ export const idsOfContact = (sql: Sql, accountId: string, id: string) => {
     select ${contact}::uuid as id union select id from contacts where account_id = ${accountId} and merged_into = ${contact}`;
 };
 
-/**
- * Expression for the id under which a new row of a contact is stored: the surviving contact's, if merged. `accountId` and `id` are
- * expressions.
- */
+/** Expression for the id under which a contact's new row is stored: the surviving contact's, if merged. `accountId` and `id` are expressions. */
 export const storedContact = (sql: Sql, accountId: Fragment, id: Fragment) => sql`
   coalesce((select c.merged_into from contacts c where c.account_id = ${accountId} and c.id = ${id}), ${id})`;
 
 /**
- * State of a contact in an event; of two states of one contact, the one with the greater sequence is newer. `merged_into` is the contact
- * that it is merged into itself, null if its merge was undone, undefined if the event says neither.
+ * State of a contact in an event. Of two states of a contact, the one with the greater sequence is newer. `merged_into` is the contact's direct
+ * survivor, null if its merge was undone, or undefined if the event says neither.
  */
 export interface ContactChange extends ContactSummary {
   account_id: string;
@@ -62,15 +59,15 @@ export interface ContactChange extends ContactSummary {
 }
 
 /**
- * Upserts contacts that are newer than the copy. From then on a merged contact, and all that were merged into it before, resolve to the
- * last survivor, and no longer once the merge is undone; a deleted contact cannot be named any more, and rows that name it go on to show
- * it. Merges and the rest are newer each for itself: they come in any order.
+ * Upserts contacts that are newer than the copy. Merges and other values each have their own sequence, so events may arrive in any order. A merged
+ * contact, and all contacts merged into it earlier, resolve to the last survivor until the merge is undone. A deleted contact can no longer be named
+ * in new rows; existing rows still show it.
  */
-export async function keepContacts(tx: Sql, changes: readonly ContactChange[]) {
+export async function upsertContacts(tx: Sql, changes: readonly ContactChange[]) {
   const texts = (name: keyof ContactChange) =>
     changes.map(({ [name]: value }) => (value == null ? null : String(value)));
   const ofMerges = changes.map(({ merged_into, sequence }) => (merged_into === undefined ? 0 : sequence));
-  // Sent together: the lock is there before the second begins.
+  // Pipelined: the lock is held before the second statement begins.
   const locked = lockCopies(tx, changes);
   const kept = tx`
     insert into contacts as known (account_id, id, name, phone, deleted, sequence, merged_into, direct_survivor, merge_sequence)
@@ -97,8 +94,8 @@ export async function keepContacts(tx: Sql, changes: readonly ContactChange[]) {
 }
 
 /**
- * Points contacts whose survivor changed, and all below them, to the last survivor: theirs may have been merged itself, before or in the
- * same batch. Survivors that events out of order put in a circle stay as they are until the missing event comes.
+ * Points contacts whose survivor changed, and all contacts merged into them, to the last survivor. That survivor may have been merged itself, earlier
+ * or in the same batch. If events out of order form a cycle, these contacts stay as they are until the missing event arrives.
  */
 async function followSurvivors(tx: Sql, changed: readonly Pick<ContactChange, 'account_id' | 'id'>[]) {
   const accounts = changed.map(({ account_id }) => account_id);
@@ -113,7 +110,7 @@ async function followSurvivors(tx: Sql, changed: readonly Pick<ContactChange, 'a
       select account_id, id, origin from above where not exists (
         select from contacts c where c.account_id = above.account_id and c.id = above.id and c.merged_into is not null)
       union
-      -- Offset: by the index at each level of a chain, never by a scan of the table.
+      -- offset 0 forces an index lookup at each level instead of a table scan.
       select found.account_id, found.survivor, c.id from found cross join lateral (
         select id from contacts c where c.account_id = found.account_id and c.merged_into is not null
           and coalesce(c.direct_survivor, c.merged_into) = found.id offset 0) as c
@@ -124,16 +121,16 @@ async function followSurvivors(tx: Sql, changed: readonly Pick<ContactChange, 'a
 }
 
 /**
- * Leaves with the survivor of an undone merge what was made between the two under the restored contact's id, or one that was merged into it by
- * then: whoever made it had not heard of the merge. Both times are of the account's clock, as `created_at` is.
+ * Assigns to the survivor of an undone merge the rows created between the merge and its undoing. These are rows of the restored contact and of
+ * contacts merged into it by then, written by processes without the merge event. Both times and `created_at` are by the account's clock.
  */
-export async function leaveWithSurvivor(
+export async function assignToSurvivor(
   tx: Sql,
   table: string,
   { account, sequence, timestamp, data }: ReceivedEvent<EventData<typeof contactRestored>>,
 ) {
   await lockCopies(tx, [{ account_id: account }]);
-  // In id order, like every bulk update, to avoid deadlocks.
+  // In id order, like all bulk updates, to avoid deadlocks.
   await tx`
     with recursive below (id) as (
       select ${data.restored}::uuid
@@ -150,10 +147,10 @@ export async function leaveWithSurvivor(
 }
 
 /**
- * Inserts the owner's reply about an id: the surviving contact, and those from the id on that were merged into one another. Rows that
- * events wrote already are newer and stay. The contact in the reply may have been merged since.
+ * Inserts the owner's reply about an id: the surviving contact, and the chain of contacts merged into it. Existing rows come from events and are
+ * newer, so they stay. The contact in the reply may have been merged since.
  */
-export async function insertAskedContact(tx: Sql, accountId: string, asked: readonly string[], reply: ContactSummary) {
+export async function insertReply(tx: Sql, accountId: string, asked: readonly string[], reply: ContactSummary) {
   const ids = [...asked.filter((id) => id !== reply.id), reply.id];
   await lockCopies(tx, [{ account_id: accountId }]);
   const inserted = await tx<{ account_id: string; id: string }[]>`
@@ -164,7 +161,7 @@ export async function insertAskedContact(tx: Sql, accountId: string, asked: read
   if (inserted.length > 0) await followSurvivors(tx, inserted);
 }
 
-/** Inserts contacts from another service's event if the copy does not have them: its own rows are newer, or will be. */
+/** Inserts contacts from another service's event if the copy lacks them. Rows from contact events are newer and stay. */
 export async function keepGivenContacts(tx: Sql, contacts: readonly (ContactSummary & { account_id: string })[]) {
   await lockCopies(tx, contacts);
   await tx`
@@ -176,7 +173,7 @@ export async function keepGivenContacts(tx: Sql, contacts: readonly (ContactSumm
     on conflict do nothing`;
 }
 
-/** Locks the copies of these accounts until the transaction ends; taken before any row lock, in one order, to avoid deadlocks. */
+/** Locks the copies of these accounts until the transaction ends, in id order. Taken before any row lock, to avoid deadlocks. */
 async function lockCopies(tx: Sql, changed: readonly { account_id: string }[]) {
   await tx`
     select pg_advisory_xact_lock(key) from (

@@ -5,12 +5,12 @@ import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  assignToSurvivor,
   type ContactChange,
   idsOfContact,
-  insertAskedContact,
-  keepContacts,
+  insertReply,
   knownContact,
-  leaveWithSurvivor,
+  upsertContacts,
 } from './contacts.sql.ts';
 
 let platform: Platform;
@@ -25,21 +25,21 @@ const change = (account_id: string, id: string, sequence: number, values: Partia
   const said = { name: `after ${sequence}`, phone: '', merged_into: undefined, deleted: false };
   return { account_id, id, sequence, ...said, ...values };
 };
-const keep = (...changes: ContactChange[]) => inTransaction(sql, (tx) => keepContacts(tx, changes));
+const keep = (...changes: ContactChange[]) => inTransaction(sql, (tx) => upsertContacts(tx, changes));
 const ids = (count: number) => Array.from({ length: count }, () => randomUUID() as string);
 
-/** Orders and batches in which changes may come. */
-const tellings: ((told: ContactChange[]) => ContactChange[][])[] = [
-  (told) => [told],
-  (told) => [told.toReversed()],
-  (told) => told.map((one) => [one]),
-  (told) => told.toReversed().map((one) => [one]),
-  (told) => [told.filter((_, index) => index % 2 === 1), told.filter((_, index) => index % 2 === 0)],
-  (told) => [...told, ...told].map((one) => [one]),
+/** Orders and batches in which changes may arrive. */
+const deliveryOrders: ((changes: ContactChange[]) => ContactChange[][])[] = [
+  (changes) => [changes],
+  (changes) => [changes.toReversed()],
+  (changes) => changes.map((one) => [one]),
+  (changes) => changes.toReversed().map((one) => [one]),
+  (changes) => [changes.filter((_, index) => index % 2 === 1), changes.filter((_, index) => index % 2 === 0)],
+  (changes) => [...changes, ...changes].map((one) => [one]),
 ];
 
 describe('the copy', () => {
-  it('finds what a contact has that it has not heard of yet, and no longer under that id once it is merged', async () => {
+  it('finds rows of a contact before its first event, and resolves its id after a merge', async () => {
     const account = randomUUID();
     const [early, survivor] = ids(2) as [string, string];
     const idsOf = async (id: string) =>
@@ -90,8 +90,8 @@ describe('the copy', () => {
       { [b]: [a, b, c], [d]: [d] },
       { [b]: { name: 'renamed' }, [d]: { name: 'after 8' } },
     ],
-  ])('ends the same in whatever order and batches they come: %s', async (_what, story, owners, values) => {
-    for (const tell of tellings) {
+  ])('ends in the same state for any order and batches: %s', async (_what, story, owners, values) => {
+    for (const tell of deliveryOrders) {
       const account = randomUUID();
       for (const batch of tell(story(account))) await keep(...batch);
       for (const [owner, merged] of Object.entries(owners))
@@ -100,7 +100,7 @@ describe('the copy', () => {
     }
   });
 
-  it('ends the same in every order of the changes of a chain that is merged, undone and merged the other way round', async () => {
+  it('ends in the same state for every order of changes that merge, undo and reversely merge a chain', async () => {
     const story = (account: string) => [
       change(account, a, 1, { merged_into: b }),
       change(account, b, 2, { merged_into: c }),
@@ -117,7 +117,7 @@ describe('the copy', () => {
     }
   });
 
-  it('of contacts merged before it kept who was merged into whom gives back each that a later undo restores', async () => {
+  it('without recorded direct survivors still restores each contact of a later undo', async () => {
     const account = randomUUID();
     await keep(...[a, b, c, d].map((id) => change(account, id, 1)));
     await sql`update contacts set merged_into = ${b} where account_id = ${account} and id = ${a}`;
@@ -130,24 +130,24 @@ describe('the copy', () => {
     expect(await knownContact(sql, account, a)).toMatchObject({ id: b });
   });
 
-  it('of an asked contact knows who it was merged into on the way and since, so that their undoing reaches it', async () => {
+  it('of a requested contact has its chain of survivors, so that an undo applies to it', async () => {
     const account = randomUUID();
     const [asked, between, survivor, old] = ids(4) as [string, string, string, string];
     const reply = { id: survivor, name: 'Survivor', phone: '' };
-    await inTransaction(sql, (tx) => insertAskedContact(tx, account, [asked, between], reply));
+    await inTransaction(sql, (tx) => insertReply(tx, account, [asked, between], reply));
     expect(await knownContact(sql, account, asked)).toMatchObject({ id: survivor });
     await keep(change(account, between, 9, { merged_into: null }), change(account, survivor, 9));
     expect(await knownContact(sql, account, asked)).toMatchObject({ id: between, name: 'after 9' });
-    // A reply from before the undoing that comes after it.
+    // A reply from before the undoing that arrives after it.
     const late = randomUUID();
-    await inTransaction(sql, (tx) => insertAskedContact(tx, account, [late, between], reply));
+    await inTransaction(sql, (tx) => insertReply(tx, account, [late, between], reply));
     expect(await knownContact(sql, account, late)).toMatchObject({ id: between });
     await keep(change(account, survivor, 10, { merged_into: between }));
-    await inTransaction(sql, (tx) => insertAskedContact(tx, account, [old], reply));
+    await inTransaction(sql, (tx) => insertReply(tx, account, [old], reply));
     expect(await knownContact(sql, account, old)).toMatchObject({ id: between, name: 'after 9' });
   });
 
-  it('leaves with a survivor what came between merge and undoing, of the restored contact and of those merged into it by then', async () => {
+  it('assigns to a survivor rows from between merge and undo, of the restored contact and those merged into it by then', async () => {
     const account = randomUUID();
     await keep(
       change(account, b, 1, { merged_into: a }),
@@ -163,7 +163,7 @@ describe('the copy', () => {
         await sql`insert into made values (${account}, gen_random_uuid(), ${contact}, ${day(number)})`;
     const data = { survivor: e, restored: a, merged_at: day(2) };
     const event = { account, sequence: 10, timestamp: day(4), data };
-    await inTransaction(sql, (tx) => leaveWithSurvivor(tx, 'made', event as Parameters<typeof leaveWithSurvivor>[2]));
+    await inTransaction(sql, (tx) => assignToSurvivor(tx, 'made', event as Parameters<typeof assignToSurvivor>[2]));
     const rows = await sql<{ contact_id: string; days: number[] }[]>`
       select contact_id, array_agg(extract(day from created_at at time zone 'UTC')::int order by created_at) as days
       from made group by contact_id`;
@@ -174,18 +174,18 @@ describe('the copy', () => {
     });
   });
 
-  it('is written by many at once, each with the contacts in another order, without one of them failing', async () => {
+  it('accepts concurrent writers with different orders of contacts', async () => {
     const account = randomUUID();
     const people = ids(40);
     const batches = Array.from({ length: 40 }, (_, round) => {
-      const told = people.map((id, index) => {
+      const changes = people.map((id, index) => {
         return change(account, id, round + 1, { merged_into: index < round ? people[index + 1]! : undefined });
       });
-      return round % 2 ? told : told.reverse();
+      return round % 2 ? changes : changes.reverse();
     });
     const asked = people.map((id, index) =>
       inTransaction(sql, (tx) =>
-        insertAskedContact(tx, account, [id], { id: people[Math.min(index + 3, 39)]!, name: '', phone: '' }),
+        insertReply(tx, account, [id], { id: people[Math.min(index + 3, 39)]!, name: '', phone: '' }),
       ),
     );
     await Promise.all([...batches.map((batch) => keep(...batch)), ...asked]);
@@ -193,13 +193,13 @@ describe('the copy', () => {
     expect(new Set(stand.map((known) => known!.id))).toEqual(new Set([people[39]]));
   });
 
-  it('is written in one service while a process of another has the same account and does not go on', async () => {
+  it('is not blocked by another service that has locked the same account', async () => {
     const account = randomUUID();
     const [one, other] = ids(2) as [string, string];
     await inTransaction(sql, async (tx) => {
-      await keepContacts(tx, [change(account, one, 1)]);
+      await upsertContacts(tx, [change(account, one, 1)]);
       const ofOther = platform.database('catalogue');
-      await inTransaction(ofOther, (theirs) => keepContacts(theirs, [change(account, other, 1)]));
+      await inTransaction(ofOther, (theirs) => upsertContacts(theirs, [change(account, other, 1)]));
       expect(await ofOther`select id from contacts where account_id = ${account}`).toEqual([{ id: other }]);
     });
   });
@@ -211,7 +211,7 @@ function permutations<Item>(items: readonly Item[]): Item[][] {
   return items.flatMap((item, index) => permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
 }
 
-it('is the same table in every service that has it: the one that the README shows', () => {
+it('is the table of the README in every service that has it', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
   const blocks = [...readme.matchAll(/```sql\n([^`]+)```/g)].map(([, block]) => block!);
   expect(blocks).toHaveLength(3);

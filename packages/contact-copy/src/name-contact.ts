@@ -1,14 +1,14 @@
 import { getContactSummary } from '@customer-platform/contracts/cdp';
 import { ApiError } from '@customer-platform/contracts/core';
 import { inTransaction, type PrefetchCall, type Sql } from '@customer-platform/service-kit';
-import { insertAskedContact, type KnownContact, knownContact } from './contacts.sql.ts';
+import { insertReply, type KnownContact, knownContact } from './contacts.sql.ts';
 
 type Account = { account: { id: string } };
 type NamingCall = Account & { tx: Sql; prefetch(work: (call: PrefetchCall) => Promise<void>, name: string): void };
 
 /**
- * Returns the contact that a caller names in a body or a filter; the surviving contact, if merged. One that the copy does not have is
- * requested from customer data. Throws invalid_request, field contact, if the account has none with this id.
+ * Returns the contact that a body or filter names; the surviving contact, if merged. Requests a missing contact from customer data. Throws
+ * invalid_request with field `contact` if the account has none with this id.
  */
 export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id: string): Promise<KnownContact> {
   const contact = await knownContact(tx, account.id, id);
@@ -24,6 +24,6 @@ export function learnContact(
   return async ({ account, onConnection, ask }) => {
     const { contact, merged = [id] } = await ask(getContactSummary, { contact: id });
     if (!contact) return;
-    await onConnection((sql) => inTransaction(sql, (tx) => insertAskedContact(tx, account.id, merged, contact)));
+    await onConnection((sql) => inTransaction(sql, (tx) => insertReply(tx, account.id, merged, contact)));
   };
 }

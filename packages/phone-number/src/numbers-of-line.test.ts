@@ -10,7 +10,7 @@ describe('the numbers of a line', () => {
     ['Argentina outside of Buenos Aires', '+5492214123456', '+542214123456'],
     ['Brazil with and without the ninth digit', '+5511987654321', '+551187654321'],
     ['Brazil in the area 99', '+5599987654321', '+559987654321'],
-  ])('of %s are two, each first where it is asked for', (_what, long, short) => {
+  ])('of %s are two, with the given one first', (_what, long, short) => {
     expect(numbersOfLine(long)).toEqual([long, short]);
     expect(numbersOfLine(short)).toEqual([short, long]);
   });
@@ -23,11 +23,11 @@ describe('the numbers of a line', () => {
     ['one of Mexico that is too short', '+52155123456'],
     ['no number', 'DE.1349120865530274'],
     ['nothing', ''],
-  ])('are it alone for %s', (_what, number) => {
+  ])('are only the number itself for %s', (_what, number) => {
     expect(numbersOfLine(number)).toEqual([number]);
   });
 
-  it('are the same two, whichever of them is asked for', () => {
+  it('are the same two, whichever is given', () => {
     const numbers = fc.stringMatching(/^\+5[245]\d{8,12}$/);
     fc.assert(
       fc.property(numbers, (number) => {
@@ -43,16 +43,16 @@ describe('a number with a national digit that its plan does not have', () => {
   it.each([
     ['Mexico’s 1', '+52 1 55 1234 5699', '+525512345699'],
     ['a mobile number of Brazil without the ninth digit', '+55 11 8765-4321', '+5511987654321'],
-  ])('%s is taken as the valid number of its line', (_what, text, number) => {
+  ])('%s becomes the valid number of its line', (_what, text, number) => {
     expect(toE164(text, 'DE')).toBe(number);
   });
 
-  it('of Argentina is kept as it is written: both are valid', () => {
+  it('of Argentina is kept as written, since both forms are valid', () => {
     expect(toE164('+54 9 11 2345 6789', 'DE')).toBe('+5491123456789');
     expect(toE164('+54 11 2345 6789', 'DE')).toBe('+541123456789');
   });
 
-  it('is read as one of the default country where it has no country code', () => {
+  it('belongs to the default country without a country code', () => {
     expect(toE164('1 55 1234 5699', 'MX')).toBe('+525512345699');
     expect(toE164('(11) 8765-4321', 'BR')).toBe('+5511987654321');
   });

@@ -30,7 +30,7 @@ describe('a phone number', () => {
     ['with the international prefix of the country', '00 44 20 7946 0958'],
     ['between spaces', '  +44 20 7946 0958\n'],
     ['with a katakana dash', '+44ー20ー7946ー0958'],
-  ])('%s is the number that it names, whatever the country', (_, text) => {
+  ])('%s is normalized, whatever the default country', (_, text) => {
     expect(toE164(text, 'DE')).toBe(london);
   });
 
@@ -45,7 +45,7 @@ describe('a phone number', () => {
     ['in full-width digits', '０３０ ９０１８２０'],
     ['as a tel: URI of a place', 'tel:030-901820;phone-context=example.com'],
     ['with the country code', '+49 (0)30 901820'],
-  ])('without a country code, %s, is one of the default country', (_, text) => {
+  ])('without a country code, %s, belongs to the default country', (_, text) => {
     expect(toE164(text, 'DE')).toBe(berlin);
   });
 
@@ -72,21 +72,21 @@ describe('a phone number', () => {
     ['another country in its context', 'tel:+4930901820;phone-context=+44'],
     ['two contexts', 'tel:901820;phone-context=+4930;phone-context=+44'],
     ['an unknown parameter', 'tel:+4930901820;foo=bar'],
-    ['a context that is none', 'tel:030901820;phone-context=+'],
+    ['an invalid context', 'tel:030901820;phone-context=+'],
     ['a fraction', '030 901820½'],
     ['a line break inside', '030\n901820'],
-    ['a text that is too long once it is spelled out', `+4930901820${'\u{2026}'.repeat(200)}`],
-    ['a text that is too long', `+${' '.repeat(300)}4930901820`],
-  ])('is none where there is %s', (_, text) => {
+    ['a string that is too long after normalization', `+4930901820${'\u{2026}'.repeat(200)}`],
+    ['a string that is too long', `+${' '.repeat(300)}4930901820`],
+  ])('is rejected with %s', (_, text) => {
     expect(toE164(text, 'DE')).toBeUndefined();
   });
 
-  it('needs its country code where the default country is unknown', () => {
+  it('needs its country code if the default country is unknown', () => {
     expect(toE164('030 901820', 'ZZ')).toBeUndefined();
     expect(toE164('＋49 30 901820', 'ZZ')).toBe(berlin);
   });
 
-  it('is the same in its own E.164 form, and never throws, whatever the text', () => {
+  it('stays the same in E.164, and no string throws', () => {
     const characters = fc.constantFrom(
       ...'0123456789+()-./ ;=～＋０９tel:extphone-context\u{200e}\u{a0}½٣',
       '\u{1d7d8}',

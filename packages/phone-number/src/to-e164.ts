@@ -1,30 +1,29 @@
 import { isSupportedCountry, isValidPhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { numbersOfLine } from './numbers-of-line.ts';
 
-/** Maximum length of a text in UTF-16 units, as in Google's libphonenumber. */
+/** Maximum length of a number in UTF-16 units, as in Google's libphonenumber. */
 const maxLength = 250;
-/** Punctuation between the digits of a number, as in Google's libphonenumber, without the characters that begin an extension. */
+/** Punctuation between digits, as in Google's libphonenumber, without characters that begin an extension. */
 const punctuation = String.raw`\-‐-―−ー/ ().[\]⁓∼`;
-/** Written number, from its plus or its first digit. The lookahead leaves one way to match, so it takes linear time. */
+/** A written number, from its plus or first digit. The lookahead leaves only one way to match, so matching takes linear time. */
 const writtenNumber = new RegExp(`^[${punctuation}]*(?=[+0-9])(\\+*)([${punctuation}0-9]*)$`);
 const telScheme = /^tel:/i;
 const globalContext = /^\+(?=[-.()]*[0-9])[-.()0-9]+$/;
 const domainContext = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.?$/i;
 
 /**
- * Returns the E.164 form of a number as people and systems write it, read as one of `country` (ISO 3166 alpha-2) if it has no
- * country code. A national digit that the country's plan does not have, such as Mexico's 1, is taken off or put in. Undefined if it is
- * not a valid number, has letters or an extension, or is longer than 250 characters.
+ * Converts a number in a usual spelling to E.164. Without a country code it belongs to `country` (ISO 3166 alpha-2). Adds or removes a national digit
+ * according to the country's plan, such as Mexico's 1. Undefined if the number is invalid, has letters or an extension, or exceeds 250 characters.
  */
 export function toE164(text: string, country: string): string | undefined {
   if (text.length > maxLength) return undefined;
   const plain = withoutSpelling(text);
-  // One character can normalise to up to 18 others.
+  // NFKC can expand one character to up to 18.
   if (plain.length > maxLength) return undefined;
-  const dialled = dialledDigits(plain);
-  if (dialled === undefined) return undefined;
+  const dialed = dialedDigits(plain);
+  if (dialed === undefined) return undefined;
   const defaultCountry = isSupportedCountry(country) ? { defaultCountry: country } : {};
-  const parsed = parsePhoneNumberFromString(dialled, { ...defaultCountry, extract: false });
+  const parsed = parsePhoneNumberFromString(dialed, { ...defaultCountry, extract: false });
   if (!parsed || parsed.ext) return undefined;
   return parsed.isValid() ? parsed.number : numbersOfLine(parsed.number).find((number) => isValidPhoneNumber(number));
 }
@@ -35,7 +34,7 @@ function withoutSpelling(text: string): string {
   return compatible.replace(/\p{Nd}/gu, (digit) => String(digitValue(digit))).trim();
 }
 
-/** Returns a digit's value: Unicode has the ten digits of every script in a row, from zero; adjacent rows begin ten apart. */
+/** Returns a digit's value. In Unicode the ten digits of each script are consecutive, from zero; adjacent scripts are ten apart. */
 function digitValue(digit: string): number {
   const point = digit.codePointAt(0)!;
   if (point <= 0x39) return point - 0x30;
@@ -44,8 +43,8 @@ function digitValue(digit: string): number {
   return (point - zero) % 10;
 }
 
-/** Returns the plus, if any, and the digits, of a `tel:` URI (RFC 3966) with those of its context; undefined if there is anything else. */
-function dialledDigits(text: string): string | undefined {
+/** Returns the digits, with the plus or the context of a `tel:` URI (RFC 3966). Undefined if the string contains anything else. */
+function dialedDigits(text: string): string | undefined {
   const [number = '', ...parameters] = text.replace(telScheme, '').trim().split(';');
   const context = contextOf(parameters);
   const written = context === undefined ? null : writtenNumber.exec(number);
@@ -55,7 +54,7 @@ function dialledDigits(text: string): string | undefined {
   return `${context || (plus && '+')}${digits.replace(/[^0-9]/g, '')}`;
 }
 
-/** Returns the digits that parameters put in front of a number, or ""; undefined if one is neither a context nor an ISDN subaddress. */
+/** Returns the digits that URI parameters prepend to a number, or "". Undefined if a parameter is neither a context nor an ISDN subaddress. */
 function contextOf(parameters: string[]): string | undefined {
   let context = '';
   for (const parameter of parameters) {

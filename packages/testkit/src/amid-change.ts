@@ -2,8 +2,8 @@ import { type Database, inTransaction } from '@customer-platform/service-kit';
 import { waitFor } from './wait-for.ts';
 
 /**
- * Runs `change`, a write of the service of `sql` that emits an event, and has it stop once it has written its rows. Then runs `list`, and lets the
- * write commit once the list waits for it or has ended. Returns what both came to.
+ * Runs `change`, a write by the service of `sql` that emits an event, and blocks it after its rows. Then runs `list`, and unblocks the write once the
+ * list waits for it or has ended. Returns both results.
  */
 export async function listAmidChange<Changed, Listed>(
   sql: Database,
@@ -17,7 +17,7 @@ export async function listAmidChange<Changed, Listed>(
     return rows.length > 0;
   };
   const both = await inTransaction(sql, async (tx) => {
-    // A write emits its events last.
+    // A write emits its events last, so this lock blocks it after its other rows.
     await tx`lock table outbox in exclusive mode`;
     const changed = change();
     await waitFor('the change to be written', () => isWaiting('relation'));

@@ -1,4 +1,4 @@
-/** Clock of services under test: real time plus an offset that a test moves. */
+/** Clock of services under test: real time plus an adjustable offset. */
 export class MovableClock {
   #offsetMs = 0;
 
@@ -9,7 +9,7 @@ export class MovableClock {
     this.#offsetMs += ms;
   }
 
-  /** Sets the clock to this instant; it runs on from there. */
+  /** Sets the clock to this instant, from which it continues to run. */
   set(instant: Date | string): void {
     this.#offsetMs = new Date(instant).getTime() - Date.now();
   }

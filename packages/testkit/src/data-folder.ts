@@ -2,21 +2,21 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../../..');
-/** Linux's folder of files in memory. */
+/** Linux's in-memory file system. */
 const memory = '/dev/shm';
 const leastBytes = 4 * 1024 ** 3;
 const prefix = 'customer-platform-tests-';
 
 /**
- * Creates and returns an empty folder for a test's files and its servers' data. The caller deletes it. It is in that of the run of the
- * suite (TEST_FOLDER), else in the repository's `.platform`.
+ * Creates an empty folder for a test's files and its servers' data. The caller deletes it. Its parent is the folder of the test run (TEST_FOLDER), or
+ * `.platform` in the repository.
  */
 export function newDataFolder(): string {
   const parent = process.env.TEST_FOLDER ?? platformFolder();
   return mkdtempSync(join(parent, 'test-'));
 }
 
-/** Returns the folder that keeps the programs of servers from run to run. */
+/** Returns the folder of the servers' programs, which is kept between runs. */
 export function programsFolder(): string {
   return join(platformFolder(), 'debian');
 }
@@ -28,8 +28,8 @@ function platformFolder(): string {
 }
 
 /**
- * Creates and returns the folder of a whole run: in memory where this machine has 4 GiB of it for files, because a disk takes minutes to
- * delete the hundreds of thousands of files of a run's databases. Deletes those of runs in memory that were killed.
+ * Creates the folder of a whole run, in memory if 4 GiB are free there. On a disk, deleting the hundreds of thousands of files of a run's databases
+ * takes minutes. Also deletes in-memory folders of killed runs.
  */
 export function newRunFolder(): string {
   if (!hasMemory()) return newDataFolder();
@@ -51,7 +51,7 @@ function hasMemory(): boolean {
   }
 }
 
-/** Returns whether a process has this id, also one of another user. */
+/** Returns whether a process has this id, including processes of other users. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

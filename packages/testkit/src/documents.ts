@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** Returns a PDF with one line of text per page; identical pages share one content stream. */
+/** Returns a PDF with one line of text per page. Identical pages share one content stream. */
 export function pdfOf(pages: readonly string[]): Buffer {
   const parts: string[] = ['%PDF-1.4\n'];
   const offsets: number[] = [];
@@ -35,7 +35,7 @@ export function pdfOf(pages: readonly string[]): Buffer {
   return Buffer.from(parts.join(''), 'latin1');
 }
 
-/** Returns a zip archive; `said` is the size that it states for a file instead of the real one. */
+/** Returns a zip archive. `said` replaces the stated size of a file. */
 export function zipOf(files: Record<string, { content: string | Buffer; said?: number }>, comment = ''): Buffer {
   const local: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -74,7 +74,7 @@ const wordNamespace = 'http://schemas.openxmlformats.org/wordprocessingml/2006/m
 const packageNamespace = 'http://schemas.openxmlformats.org/package/2006';
 const officeDocument = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument';
 
-/** Returns a Word document of paragraphs; one with a `level` is a heading. `said` is the size that it states for its text. */
+/** Returns a Word document. Paragraphs with a `level` are headings. `said` replaces the stated size of the text. */
 export function docxOf(paragraphs: readonly { text: string; level?: number }[], said?: number): Buffer {
   const body = paragraphs
     .map(({ text, level }) => {

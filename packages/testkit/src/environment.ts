@@ -7,12 +7,12 @@ import { createTestDatabase, testPassword } from './template-database.ts';
 /** Services that a test platform can run. */
 export type TestedService = 'agents' | 'calendar' | 'catalogue' | 'cdp' | 'crm' | 'messaging' | 'webhooks';
 
-/** Returns the settings by which a process reaches its database, given the URL of that on the test's server. */
+/** Returns the settings for a process's database connection, given the direct URL of the database. */
 export type DatabaseEnv = (direct: string) => Record<string, string>;
 
 /** Services that run in this process. */
 export interface StartedServices {
-  /** Addresses, by name. */
+  /** URLs by service name. */
   urls: Record<string, string>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export async function startServices(
   };
 }
 
-/** Creates a database, secrets and a bus prefix; returns the environment of each process. `extra` goes before all of it. */
+/** Creates a database, secrets and a bus prefix. Returns the environment of each process; `extra` overrides all but the database settings. */
 export async function environment(
   extra: Record<string, string>,
   databaseEnv?: DatabaseEnv,
@@ -56,13 +56,13 @@ export async function environment(
     BUS_PREFIX: `test-${id}`,
     CONTEXT_SECRET: `test-context-secret-${id}-${'x'.repeat(16)}`,
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
-    // A machine that runs tests can be slow: no reply may time out because of that.
+    // Slow test machines must not cause timeouts of replies.
     BUS_REQUEST_TIMEOUT_MS: '2000',
     REDIS_TIMEOUT_MS: '1000',
     DRAIN_SECONDS: '2',
     DRAIN_DELAY_SECONDS: '0',
     SERVICE_HOLD_SECONDS: '0',
-    // Tests move the clock and write rows by themselves: nobody tells the processes.
+    // Tests move the clock and write rows directly, without a notification to the processes.
     DUE_LOOK_SECONDS: '0.25',
     REDIS_URL: TEST_REDIS_URL!,
     REDIS_PREFIX: `test-${id}`,
@@ -79,7 +79,7 @@ export async function environment(
   return (name: string): Record<string, string> => ({ ...common, ...ofDatabase(roleUrl(admin, name, testPassword)) });
 }
 
-/** Deletes the database of an environment from the test's server: hundreds of them would cost a run memory, and its vacuum time. */
+/** Deletes the database of an environment: hundreds of them would cost a run memory and vacuum time. */
 export async function dropDatabase({ TEST_DATABASE }: Record<string, string>): Promise<void> {
   const sql = openDatabase(process.env.TEST_DATABASE_URL!, { pool: 1, service: 'testkit', statementMs: 60_000 });
   try {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 
-/** An event as a reader gets it. */
+/** An event as received by a reader. */
 export interface StreamedEvent {
   id: string;
   event: string;
@@ -9,31 +9,31 @@ export interface StreamedEvent {
   data: any;
 }
 
-/** A reader of Server-Sent Events, as the standard has it read: an event that no empty line ends is dropped. */
+/** A reader of Server-Sent Events. As in the standard, an event without a final empty line is discarded. */
 export interface EventReader {
   status: number;
   headers: IncomingMessage['headers'];
-  /** Those that have come, in their order. */
+  /** The events received so far, in order. */
   events: StreamedEvent[];
   comments: number;
-  /** The last `retry:`, in milliseconds. */
+  /** The last `retry:` value, in milliseconds. */
   retryMs: number | undefined;
-  /** The body of what is no stream. */
+  /** The body, if the response is not a stream. */
   body: string;
-  /** Undefined while it is open. */
+  /** Undefined while the connection is open. */
   end: 'ended' | 'cut off' | undefined;
-  /** Takes no more, or goes on. */
+  /** Stops or continues reading. */
   pause(): void;
   resume(): void;
   close(): void;
 }
 
-/** Connects to a stream of events; returns once the response has begun. `heard` is called with each event as it comes. */
+/** Connects to an event stream and returns once the response has begun. Calls `onEvent` with each event. */
 export async function readStream(
   url: string,
   key: string,
   headers: Record<string, string> = {},
-  heard: (event: StreamedEvent) => void = () => undefined,
+  onEvent: (event: StreamedEvent) => void = () => undefined,
 ): Promise<EventReader> {
   const request = get(url, { agent: false, headers: { authorization: `Bearer ${key}`, ...headers } });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -55,7 +55,7 @@ export async function readStream(
     if (reader.status !== 200) reader.body += text;
     const blocks = (rest + text).split('\n\n');
     rest = blocks.pop()!;
-    for (const block of blocks) take(reader, block, heard);
+    for (const block of blocks) take(reader, block, onEvent);
   });
   response.on('error', () => undefined);
   response.on('close', () => {
@@ -64,7 +64,7 @@ export async function readStream(
   return reader;
 }
 
-function take(reader: EventReader, block: string, heard: (event: StreamedEvent) => void): void {
+function take(reader: EventReader, block: string, onEvent: (event: StreamedEvent) => void): void {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {
     if (line.startsWith(':')) reader.comments++;
@@ -76,6 +76,6 @@ function take(reader: EventReader, block: string, heard: (event: StreamedEvent) 
   if (data !== undefined) {
     const event = { id: fields.get('id')!, event: fields.get('event')!, data: JSON.parse(data) };
     reader.events.push(event);
-    heard(event);
+    onEvent(event);
   }
 }

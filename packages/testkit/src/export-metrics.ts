@@ -1,15 +1,15 @@
 import { freePort } from '@customer-platform/deploy/local-port';
 
-/** Metrics of this process, as Prometheus reads them. */
+/** Metrics of this process in Prometheus format. */
 export interface ExportedMetrics {
   text(): Promise<string>;
-  /** Returns the values of gauges, of each that of its first series; NaN where there is none. */
+  /** Returns the first series of each gauge; NaN if a gauge has none. */
   valuesOf<Name extends string>(names: readonly Name[]): Promise<Record<Name, number>>;
-  /** Takes the settings back. */
+  /** Removes the settings. */
   stop(): void;
 }
 
-/** Has a platform that is started next export its metrics. The SDK reads its settings from the process, and starts once in it. */
+/** Makes the next started platform export its metrics. The SDK reads its settings from the process environment and starts once per process. */
 export async function exportMetrics(): Promise<ExportedMetrics> {
   const port = String(await freePort());
   const settings = {

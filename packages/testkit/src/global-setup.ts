@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { newRunFolder } from './data-folder.ts';
 import { startServers } from './servers.ts';
 
-/** Starts PostgreSQL, NATS and Redis once per run; test files find them in the environment. */
+/** Starts PostgreSQL, NATS and Redis once per run, and sets their URLs in the environment of the tests. */
 export default async function globalSetup(): Promise<void> {
   const folder = newRunFolder();
   process.env.TEST_FOLDER = folder;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Passes on what either of two connections gets to the other, and ends each with the other; both are in `open` while they are. */
+/** Forwards data between two connections, and closes each when the other closes. `open` contains them while they are open. */
 export function joinSockets(client: Socket, upstream: Socket, open: Set<Socket>): void {
   for (const [one, other] of [
     [client, upstream],

@@ -3,8 +3,8 @@ import type { Client } from '@customer-platform/client';
 import { waitFor } from './wait-for.ts';
 
 /**
- * Merges the contact `merged` into `keep`, which both get a new external id that makes them a pair. Returns the pair's path parameters, by
- * which it can be undone. Other modules learn of it later.
+ * Merges the contact `merged` into `keep`, after giving both a new external id that makes them a pair. Returns the pair's path parameters, for
+ * undoing the merge. Other modules receive the merge later.
  */
 export async function mergeContacts(
   client: Client,

@@ -5,21 +5,21 @@ import { natsServer } from '@customer-platform/deploy/servers/nats';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { newDataFolder, programsFolder } from './data-folder.ts';
 
-/** Servers of the cluster. */
+/** Number of servers in the cluster. */
 export const natsServers = 3;
 
-/** Three NATS servers that have each stream together. */
+/** Three NATS servers that replicate each stream. */
 export interface NatsCluster {
-  /** Their addresses, for NATS_URL. */
+  /** The servers' URLs, for NATS_URL. */
   urls: string[];
-  /** Kills one with SIGKILL. */
+  /** Kills a server with SIGKILL. */
   kill(index: number): void;
-  /** Starts one again that was killed. */
+  /** Restarts a killed server. */
   start(index: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts the servers. They may have no leader yet. */
+/** Starts the servers. They may not have elected a leader yet. */
 export async function startNatsCluster(): Promise<NatsCluster> {
   const directory = newDataFolder();
   const described = await describe(directory);

@@ -11,30 +11,30 @@ const shippedFile = join(import.meta.dirname, '../../../deploy/proxy/nginx.conf'
 
 /** The shipped TLS proxy in front of a gateway. */
 export interface TlsProxy {
-  /** Its `https://127.0.0.1:…`, with the test certificate. */
+  /** The proxy's `https://127.0.0.1:…`, with the test certificate. */
   url: string;
-  /** Its `http://127.0.0.1:…`, which serves nothing of the API. */
+  /** The proxy's `http://127.0.0.1:…`, which serves nothing of the API. */
   plainUrl: string;
   stop(): Promise<void>;
 }
 
 /** Options of a proxy. */
 interface ProxyOptions {
-  /** Address of a balancer in front of it, whose X-Forwarded-For it believes. */
+  /** Address of a load balancer in front of the proxy, whose X-Forwarded-For is trusted. */
   balancer?: string;
 }
 
-/** Folder with a configuration that nginx can run. */
+/** Folder with a configuration for nginx. */
 interface ProxyFolder {
   directory: string;
-  /** File to run. */
+  /** Path of the configuration file. */
   file: string;
   port: number;
   plainPort: number;
   remove(): void;
 }
 
-/** Finds nginx, as Debian has it. */
+/** Finds nginx as packaged by Debian. */
 export function findNginx(): Promise<Program> {
   mkdirSync(programsFolder(), { recursive: true });
   const say = () => undefined;
@@ -42,8 +42,8 @@ export function findNginx(): Promise<Program> {
 }
 
 /**
- * Starts nginx with deploy/proxy/nginx.conf, in which ports, files and the gateway's address are replaced and nothing else.
- * @throws Error when nginx cannot be found or does not take the file
+ * Starts nginx with deploy/proxy/nginx.conf; only ports, files and the gateway's address are replaced.
+ * @throws Error if nginx cannot be found or rejects the file
  */
 export async function startProxy(gatewayUrl: string, options: ProxyOptions = {}): Promise<TlsProxy> {
   const { command, env } = await findNginx();
@@ -76,7 +76,7 @@ export async function startProxy(gatewayUrl: string, options: ProxyOptions = {})
   };
 }
 
-/** Creates a folder with the shipped configuration for a gateway, and what it refers to. */
+/** Creates a folder with the shipped configuration for a gateway, and the files that it refers to. */
 export async function proxyFolder(gatewayUrl: string, { balancer }: ProxyOptions = {}): Promise<ProxyFolder> {
   const directory = mkdtempSync(join(tmpdir(), 'nginx-'));
   chmodSync(directory, 0o755);
@@ -97,12 +97,12 @@ export async function proxyFolder(gatewayUrl: string, { balancer }: ProxyOptions
     ['listen 8443 ', `listen 127.0.0.1:${port} `],
     ['listen 8080 ', `listen 127.0.0.1:${plainPort} `],
   ]);
-  // As root its workers would become a user who cannot write here.
+  // As root, nginx would run its workers as a user who cannot write here.
   writeFileSync(file, process.getuid?.() === 0 ? `user root;\n${replaced}` : replaced);
   return { directory, file, port, plainPort, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-/** @throws Error for a text that is not there: the file would run with what it says */
+/** @throws Error for a string that the file does not contain, since nginx would use the original value */
 function replacedIn(text: string, replacements: [from: string, to: string][]): string {
   return replacements.reduce((result, [from, to]) => {
     if (!result.includes(from)) throw new Error(`deploy/proxy/nginx.conf has no "${from}"`);

@@ -5,7 +5,7 @@ interface Page<Item> {
   next: string | null;
 }
 
-/** Reads a list to its end, 100 entries at a time; returns them, and how many bytes each page had. */
+/** Reads all pages of a list, 100 entries at a time. Returns the entries, and the bytes of each page. */
 export async function pagesOf<Item>(
   read: (query: { limit: number; starting_after?: string }) => Promise<Page<Item>>,
 ): Promise<{ data: Item[]; sizes: number[] }> {

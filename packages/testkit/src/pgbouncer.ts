@@ -9,21 +9,21 @@ import postgres from 'postgres';
 import { programsFolder } from './data-folder.ts';
 import { testPassword } from './template-database.ts';
 
-/** Connections to PostgreSQL for each role and database: fewer than a process has to the pooler. */
+/** Connections to PostgreSQL per role and database, fewer than a process has to the pooler. */
 const serverConnections = 4;
 
 /** A PgBouncer in front of the test's PostgreSQL. */
 export interface Pooler {
-  /** Returns the settings by which a process reaches its database through the pooler; its migrations go past it. */
+  /** Returns the settings for a process's connections through the pooler. Migrations connect to PostgreSQL directly. */
   databaseEnv(direct: string): Record<string, string>;
-  /** Returns the pooler's URL of a database. */
+  /** Returns a database's URL through the pooler. */
   urlOf(direct: string): string;
   stop(): Promise<void>;
 }
 
-/** Starts PgBouncer in transaction mode, with four connections to PostgreSQL for each role and database. */
+/** Starts PgBouncer in transaction mode, with four connections to PostgreSQL per role and database. */
 export async function startPooler(): Promise<Pooler> {
-  // Not among the other files of a test: it becomes nobody, who cannot read those.
+  // Outside of the test's folder, because PgBouncer runs as `nobody`, who cannot read that folder.
   const directory = mkdtempSync(join(tmpdir(), 'pgbouncer-'));
   chmodSync(directory, 0o755);
   mkdirSync(programsFolder(), { recursive: true });
@@ -44,7 +44,7 @@ export async function startPooler(): Promise<Pooler> {
   };
   const ready = async () => {
     const sql = postgres(urlOf(process.env.TEST_DATABASE_URL!), { max: 1, connect_timeout: 1 });
-    // Anything that it says, a refusal too, says that it is there.
+    // Any reply, even an error, shows that PgBouncer is running.
     const refusal = await sql`select`.catch((error: { code?: string }) => error);
     await sql.end({ timeout: 1 });
     return !('code' in refusal && refusal.code === 'ECONNREFUSED');
@@ -77,7 +77,7 @@ export async function startPooler(): Promise<Pooler> {
 
 function configOf(port: number, users: string): string {
   const server = new URL(process.env.TEST_DATABASE_URL!);
-  // As root it refuses to run: it becomes nobody.
+  // PgBouncer refuses to run as root, so it switches to `nobody`.
   return `[databases]
 * = host=${server.hostname} port=${server.port}
 [pgbouncer]

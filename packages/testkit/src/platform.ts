@@ -9,7 +9,7 @@ import { MovableClock } from './clock.ts';
 import { type DatabaseEnv, dropDatabase, environment, startServices, type TestedService } from './environment.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Unchecked response: status, headers, JSON body (undefined if there was none), and the body's exact text. */
+/** An unchecked response: status, headers, JSON body (undefined if none), and the exact text of the body. */
 export interface RawResponse {
   status: number;
   headers: Headers;
@@ -18,38 +18,38 @@ export interface RawResponse {
   text: string;
 }
 
-/** Account of a test, with all scopes. */
+/** An account of a test, with keys for all scopes. */
 export interface TestAccount {
   id: string;
   sandboxId: string;
   key: string;
   testKey: string;
-  /** Typed client with the live key; every response is validated against its contract. */
+  /** Typed client with the live key. Validates each response against its contract. */
   client: Client;
   testClient: Client;
-  /** The same as `client`, with retries, as it is by default: for tests that write very much at once. */
+  /** Like `client`, but with the default retries, for tests that write very much at once. */
   patientClient: Client;
-  /** Sends any request with the live key, or with `key` (null: none). */
+  /** Sends any request with the live key, or with `key` (null: without a key). */
   request(method: string, path: string, options?: RequestOptions): Promise<RawResponse>;
 }
 
 export interface RequestOptions {
   body?: unknown;
-  /** Body sent as it is, instead of `body` as JSON. */
+  /** Body that is sent unchanged, instead of `body` as JSON. */
   rawBody?: string | Uint8Array;
   headers?: Record<string, string>;
   key?: string | null;
 }
 
-/** Platform in this process: gateway and services over real HTTP, with a database and a bus prefix of its own. */
+/** A platform in this process: gateway and services over real HTTP, with their own database and bus prefix. */
 export interface Platform {
   gatewayUrl: string;
   adminUrl: string;
   adminToken: string;
   clock: MovableClock;
-  /** Returns the environment of a service, for starting a second process of it. */
+  /** Returns the environment of a service, for starting another process of it. */
   env(service: string): Record<string, string>;
-  /** Returns the one pool, of at most 4 connections, on a service's own schema, for data that no response shows; closed with the platform. */
+  /** Returns the pool (at most 4 connections) on a service's own schema, for data that no response shows. It is closed with the platform. */
   database(service: TestedService): Database;
   /** Creates an account; `settings` as in POST /admin/accounts. */
   account(settings?: Record<string, unknown>): Promise<TestAccount>;
@@ -62,7 +62,7 @@ export interface Platform {
   event(accountId: string, kind: string, matches?: (data: any) => boolean): Promise<any>;
   // biome-ignore lint/suspicious/noExplicitAny: events of every kind
   events(accountId: string): any[];
-  /** Stops all of it, and deletes its database, unless a test goes on with that. */
+  /** Stops the platform and deletes its database, unless `keepsDatabase` is set. */
   stop(options?: { keepsDatabase?: boolean }): Promise<void>;
 }
 
@@ -72,10 +72,7 @@ interface StartedProcess {
   stop(): Promise<void>;
 }
 
-/**
- * Starts the gateway and the named services (default: all) in this process.
- * `env` adds settings for every process. Call `stop` in afterAll.
- */
+/** Starts the gateway and the named services (default: all) in this process. `env` adds settings for every process. Call `stop` in afterAll. */
 export async function startPlatform(
   options: { services?: readonly TestedService[]; env?: Record<string, string>; databaseEnv?: DatabaseEnv } = {},
 ): Promise<Platform> {
@@ -110,7 +107,7 @@ export async function startPlatform(
       scopes: ['*'],
       ...key,
     });
-    if (response.status !== 201) throw new Error(`no key was issued: ${response.text}`);
+    if (response.status !== 201) throw new Error(`issuing the key failed: ${response.text}`);
     return response.body.key as string;
   };
   return {
@@ -150,7 +147,7 @@ async function makeAccount(
 ): Promise<TestAccount> {
   const defaults = { name: 'Test', timezone: 'Europe/Berlin', rate_limit: { per_minute: 1_000_000, burst: 100_000 } };
   const made = await admin('POST', '/admin/accounts', { ...defaults, ...settings });
-  if (made.status !== 201) throw new Error(`no account was made: ${made.text}`);
+  if (made.status !== 201) throw new Error(`creating the account failed: ${made.text}`);
   const [key, testKey] = [await issueKey(made.body.id), await issueKey(made.body.id, { mode: 'test' })];
   return {
     id: made.body.id,
@@ -164,7 +161,7 @@ async function makeAccount(
   };
 }
 
-/** Returns the typed client; a response that does not match its contract exactly fails the call. */
+/** Returns the typed client. A call fails if its response does not match the contract exactly. */
 function checkedClient(baseUrl: string, apiKey: string): Client {
   return createClient({ baseUrl, apiKey, retries: 0, fetch: checkedFetch });
 }
@@ -179,7 +176,7 @@ const checkedFetch: typeof fetch = async (url, init) => {
   return response;
 };
 
-/** Returns the operation that a request reaches; of several that fit, the one with the fewest parameters. */
+/** Returns the operation of a request. If several match, returns the one with the fewest parameters. */
 function operationAt(all: readonly Operation[], method: string, path: string): Operation | undefined {
   const parts = path.split('?', 1)[0]!.split('/');
   const fits = (operation: Operation) => {
@@ -196,7 +193,7 @@ function assertExact(expected: unknown, given: unknown, path: string): void {
   if (typeof given !== 'object' || given === null) return;
   for (const [name, value] of Object.entries(given)) {
     const known = (expected as Record<string, unknown>)[name];
-    if (known === undefined) throw new Error(`the response has ${path}.${name}, which its contract does not know`);
+    if (known === undefined) throw new Error(`the response has ${path}.${name}, which is not in its contract`);
     assertExact(known, value, `${path}.${name}`);
   }
 }
@@ -223,7 +220,7 @@ export async function rawRequest(
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
 
-/** Collects every event of one platform from the bus. */
+/** Collects all events of a platform from the bus. */
 class EventProbe {
   readonly #connection: NatsConnection;
   // biome-ignore lint/suspicious/noExplicitAny: events of every kind

@@ -27,29 +27,29 @@ import { waitFor } from './wait-for.ts';
 
 export type ServerName = 'postgres' | 'nats' | 'redis';
 
-/** The platform as `npm start` runs it: real, separate processes, with servers used by this test only. */
+/** The platform as started by `npm start`: separate processes, with servers that only this test uses. */
 export interface ProcessPlatform {
   gatewayUrl: string;
   adminUrl: string;
   adminToken: string;
-  /** Returns the bus URL of a service, with its password; without a service only the server's address. */
+  /** Returns the bus URL of a service, with its password. Without a service, returns the server's address only. */
   natsUrl(service?: string): string;
   databaseUrl: string;
   redisUrl: string;
-  /** Folders, ports and secrets, to start more processes with. */
+  /** Folders, ports and secrets for starting more processes. */
   deployment: Deployment;
   /** Names of the gateway and each service. */
   processNames: string[];
-  /** Kills a process or server with SIGKILL; the supervisor restarts processes, `startServer` servers. */
+  /** Kills a process or server with SIGKILL. The supervisor restarts processes; `startServer` restarts servers. */
   kill(name: string): void;
   stopServer(name: ServerName): Promise<void>;
   startServer(name: ServerName): Promise<void>;
-  /** Shuts down the gateway and the services gracefully; a later start finds the servers' data. */
+  /** Stops the gateway and the services gracefully. The servers keep their data for a later start. */
   stopProcesses(): Promise<void>;
   startProcesses(): Promise<void>;
-  /** Returns a server's data folder: PostgreSQL's data, NATS's streams. Copy or replace it only while the server is stopped. */
+  /** Returns a server's data folder: PostgreSQL's data or NATS's streams. Stop the server before copying or replacing it. */
   dataOf(name: 'postgres' | 'nats'): string;
-  /** Returns the process id of a server, or of the gateway or a service, undefined while that does not run. */
+  /** Returns the process id of a server, the gateway or a service; undefined while it is not running. */
   pidOf(name: string): number | undefined;
   /** Output lines of the supervisor and the processes. */
   output: string[];
@@ -60,7 +60,7 @@ export interface ProcessPlatform {
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Settings of every process, or those of the gateway and each service by its name. */
+/** Settings of all processes, or a function that returns the settings of a process by name. */
 export type ProcessEnv = Record<string, string> | ((name: string) => Record<string, string>);
 
 /** Returns the checkout that a process runs from. */
@@ -68,8 +68,8 @@ export type RootOf = (name: string) => string;
 const here: RootOf = () => root;
 
 /**
- * Starts everything; `env` is added to the processes' environment, and `rootOf` returns the checkout that a process runs, this one unless
- * given. The servers write durably, as in production.
+ * Starts all processes and servers. `env` is added to the processes' environment, and `rootOf` selects a process's checkout (default: this one). The
+ * servers write durably, as in production.
  */
 export async function startProcessPlatform(env: ProcessEnv = {}, rootOf: RootOf = here): Promise<ProcessPlatform> {
   const directory = newDataFolder();
@@ -81,7 +81,7 @@ export async function startProcessPlatform(env: ProcessEnv = {}, rootOf: RootOf 
   const natsUrl = (service?: string) =>
     service === undefined ? servers.nats.url : busUrl(servers.nats.url, service, secrets.bus[service]!);
   const started = new Map<ServerName, { pid: number; stop(): Promise<void> }>();
-  // After a kill the server's child processes end a moment later and still hold its shared memory.
+  // After a kill, the server's child processes hold its shared memory for a moment.
   const start = async (name: ServerName) =>
     void started.set(name, await waitFor(`${name} to start`, () => startServer(servers[name]), 20_000));
   let supervisor = supervisorInto(output);
@@ -141,15 +141,15 @@ export async function startProcessPlatform(env: ProcessEnv = {}, rootOf: RootOf 
   }
 }
 
-/** Returns what describes a deployable's process. */
+/** Returns a function that describes the process of a deployable. */
 function describer(platform: Deployment, env: ProcessEnv, rootOf: RootOf) {
   return (deployable: typeof gateway) =>
     withEnv(describeProcess(deployable, { ...platform, root: rootOf(deployable.name) }), env);
 }
 
 /**
- * Returns a process with `env` added to its environment, and with compiled code that is kept from one platform to the next and from run
- * to run: a process that is killed never writes what it compiled.
+ * Returns a process with `env` added to its environment. Its compile cache is kept between platforms and runs, because a killed process never writes
+ * its compiled code.
  */
 function withEnv(described: ManagedProcess, env: ProcessEnv): ManagedProcess {
   const own = typeof env === 'function' ? env(described.name) : env;
@@ -157,7 +157,7 @@ function withEnv(described: ManagedProcess, env: ProcessEnv): ManagedProcess {
   return { ...described, env: { ...described.env, NODE_COMPILE_CACHE, ...own } };
 }
 
-/** Returns PostgreSQL, NATS and Redis, not started yet, with their data in folders of `directory`. */
+/** Returns PostgreSQL, NATS and Redis, not started, with data in folders of `directory`. */
 async function serversIn(directory: string, ports: Record<string, number>, secrets: ReturnType<typeof loadSecrets>) {
   const at = (name: ServerName) => ({
     directory: join(directory, name),

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { waitFor } from './wait-for.ts';
 
-/** Request that a receiver got. */
+/** A request that a receiver got. */
 export interface Received {
   method: string;
   path: string;
@@ -11,11 +11,11 @@ export interface Received {
   at: number;
 }
 
-/** A customer's server on loopback: records its requests and responds as told. */
+/** A customer's server on loopback. It records requests and answers with `respond`. */
 export interface Receiver {
   url: string;
   received: Received[];
-  /** Responds to each request from now on; default 204. */
+  /** Answers each request; responds 204 by default. */
   respond: (request: Received, response: ServerResponse) => void;
   /** Waits for the first request that `matches`. */
   next(matches?: (request: Received) => boolean, timeoutMs?: number): Promise<Received>;

@@ -7,21 +7,21 @@ import { Redis } from 'ioredis';
 import { newDataFolder, programsFolder } from './data-folder.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Password of every Redis of a test, unless given. */
+/** Password of a test's Redis servers, unless another is given. */
 export const redisPassword = 'test-only';
 const slots = 16_384;
 
-/** A Redis that a test may stop, freeze and kill. */
+/** A Redis server that a test can stop, freeze and kill. */
 export interface RedisProcess {
   port: number;
   signal(name: NodeJS.Signals): void;
-  /** Stops it and deletes its folder. */
+  /** Stops the server and deletes its folder. */
   stop(): Promise<void>;
-  /** Sends a command to this server alone. */
+  /** Sends a command to this server only. */
   ask(...command: [string, ...(string | number)[]]): Promise<unknown>;
 }
 
-/** Starts a Redis; `adapt` makes another of it, given its port. */
+/** Starts a Redis server. `adapt` changes its description, given its port. */
 export async function startRedis(
   adapt: (described: ServerProcess, port: number) => Promise<ServerProcess> | ServerProcess,
   password = redisPassword,
@@ -50,15 +50,15 @@ export async function startRedis(
   };
 }
 
-/** A Redis Cluster of three masters and their replicas, which follow them in the list. */
+/** A Redis Cluster of three masters, followed in the list by their replicas. */
 export interface RedisCluster {
   servers: RedisProcess[];
-  /** Settings by which the gateway finds it. */
+  /** Settings for the gateway's connection to the cluster. */
   env: Record<string, string>;
   stop(): Promise<void>;
 }
 
-/** Starts the servers, and waits until they are one cluster. */
+/** Starts the servers and waits until they form a cluster. */
 export async function startRedisCluster(): Promise<RedisCluster> {
   const servers = await Promise.all(Array.from({ length: 6 }, () => startRedis(asNode)));
   await joinCluster(servers);
@@ -75,14 +75,14 @@ export async function startRedisCluster(): Promise<RedisCluster> {
 
 async function asNode(described: ServerProcess): Promise<ServerProcess> {
   const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000', '--masterauth', redisPassword];
-  // Without it one master's failover stops all of the cluster.
+  // With full coverage required, one master's failover would stop the whole cluster.
   const coverage = ['--cluster-require-full-coverage', 'no', '--cluster-allow-replica-migration', 'no'];
-  // By default the port is 10000 above the other, where outgoing connections have theirs.
+  // The default port is 10000 above the server's port, in the range of outgoing connections.
   const bus = ['--cluster-port', String(await freePort())];
   return { ...described, args: [...described.args, ...cluster, ...coverage, ...bus] };
 }
 
-/** Makes three masters of the first servers, each with a replica among the others. */
+/** Makes the first three servers masters, each with a replica among the others. */
 async function joinCluster(servers: readonly RedisProcess[]): Promise<void> {
   const busPorts = await Promise.all(
     servers.map(async ({ ask }) => ((await ask('CONFIG', 'GET', 'cluster-port')) as string[])[1]!),

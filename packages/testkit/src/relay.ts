@@ -1,20 +1,20 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A TCP relay to a server that can be cut and restored, to simulate an outage of the network or the server. */
+/** A TCP relay to a server that can be cut and restored, to simulate network and server outages. */
 export interface Relay {
   /** The server's URL with the relay's address. */
   url: string;
-  /** Closes every connection and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   cut(): void;
-  /** Keeps connections open and forwards nothing. */
+  /** Keeps connections open but forwards nothing. */
   stall(): void;
-  /** Forwards nothing on existing connections; new ones work, as after a failover that closed no connection. */
+  /** Stops forwarding on existing connections; new ones work, as after a failover that closed no connection. */
   silence(): void;
   mend(): void;
   stop(): Promise<void>;
 }
 
-/** Starts a relay. */
+/** Starts a relay to a server. */
 export async function startRelay(serverUrl: string): Promise<Relay> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();

@@ -8,7 +8,7 @@ import { redisServer } from '@customer-platform/deploy/servers/redis';
 import { type ServerProcess, startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { newDataFolder, programsFolder } from './data-folder.ts';
 
-/** Real servers of a test run. */
+/** The real servers of a test run. */
 export interface Servers {
   databaseUrl: string;
   natsUrl: string;
@@ -17,8 +17,8 @@ export interface Servers {
 }
 
 /**
- * Starts PostgreSQL, NATS and Redis for one run, with data of their own: as containers if `TEST_INFRA=containers` and a Docker
- * engine runs, or if the embedded ones are unavailable; otherwise as processes of this machine.
+ * Starts PostgreSQL, NATS and Redis for one run, with their own data. Uses containers if `TEST_INFRA=containers`, or if embedded servers are
+ * unavailable and Docker is running. Otherwise starts them as processes.
  */
 export async function startServers(): Promise<Servers> {
   if (process.env.TEST_INFRA === 'containers') return await startContainers();
@@ -45,7 +45,7 @@ async function startProcesses(): Promise<Servers> {
     return server.url;
   };
   try {
-    // A test run's data is thrown away; tests of durability start their own servers. Its passwords are no secrets: one round hashes them.
+    // A run's data is discarded, and tests of durability start their own servers. Passwords are not secret here, so one hash iteration suffices.
     const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500', scram_iterations: '1' };
     const databaseUrl = await start(
       await postgresServer({ directory: join(directory, 'postgres'), port: await freePort(), settings }),

@@ -9,7 +9,7 @@ export interface Seen {
   body: string;
 }
 
-/** A service behind the gateway: responds 200 with what it was sent, or as told by `respond`. */
+/** A service behind the gateway. It responds 200 with the request by default, or with `respond`. */
 export interface StandInService {
   url: string;
   seen: Seen[];
@@ -32,7 +32,7 @@ export async function startStandIn(port = 0): Promise<StandInService> {
       service.respond(seen, response);
     });
   });
-  // As services have it: else it may close a socket into which the gateway is sending just then.
+  // As long as in services: a shorter timeout may close a socket while the gateway sends a request on it.
   server.keepAliveTimeout = 75_000;
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const service: StandInService = {

@@ -3,13 +3,13 @@ import { databaseUrl, provision, roleUrl } from '@customer-platform/deploy/provi
 import { kitMigrations, migrate } from '@customer-platform/service-kit';
 import postgres from 'postgres';
 
-/** Password of every role of a test. */
+/** Password of all roles of a test. */
 export const testPassword = 'test-only';
 const template = 'template_platform';
 
 /**
- * Creates a database with the migrated schema and the role of every deployable. It is a copy of the run's template database, which the
- * first caller of a run makes: applying the migrations for each test file would take most of its time.
+ * Creates a database with the migrated schema and all roles, as a copy of the run's template database. The first caller in a run creates the
+ * template: applying migrations for each test file would take most of its time.
  *
  * @param server URL of the server's administrator
  */
@@ -40,7 +40,7 @@ async function makeTemplate(server: string, admin: postgres.Sql): Promise<void> 
   await admin`alter database ${admin(template)} is_template true`;
 }
 
-/** Gives the roles the settings that they have in the template: PostgreSQL keeps those beside the database, and copies none. */
+/** Copies the roles' settings from the template: PostgreSQL stores them outside the database and does not copy them. */
 async function copySettings(admin: postgres.Sql, database: string): Promise<void> {
   const settings = await admin<{ statement: string }[]>`
     select format('alter role %s in database %I set %s to %s', setrole::regrole, ${database}::text,

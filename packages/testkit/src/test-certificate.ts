@@ -1,4 +1,4 @@
-/** Self-signed certificate for localhost and 127.0.0.1, valid for a hundred years; its key is public, for tests only. */
+/** Self-signed certificate for localhost and 127.0.0.1, valid for 100 years. Its key is public; for tests only. */
 export const testCertificate = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUP1GB9wU3JxZwh+a7IuXaAKVyYq0wCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAyMzkzMVoYDzIxMjYxMDI4

@@ -1,6 +1,6 @@
 /**
- * Polls `condition` until it returns something truthy, and returns that.
- * Throws after `timeoutMs` (default 30 s: a bound for what fails, long enough for a machine that stalls) with `what` was waited for and the last error, if any.
+ * Polls `condition` until it returns a truthy value, and returns that value. After `timeoutMs` (default 30 s, which tolerates a machine that stalls),
+ * throws an error with `what` and the last error of `condition` as its cause.
  */
 export async function waitFor<Result>(
   what: string,
@@ -8,15 +8,15 @@ export async function waitFor<Result>(
   timeoutMs = 30_000,
 ): Promise<Exclude<NonNullable<Result>, false>> {
   const deadline = performance.now() + timeoutMs;
-  let failure: unknown;
+  let cause: unknown;
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 100)) {
     try {
       const result = await condition();
       if (result) return result as Exclude<NonNullable<Result>, false>;
     } catch (error) {
-      failure = error;
+      cause = error;
     }
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`, { cause: failure });
+    if (performance.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`, { cause });
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -6,9 +6,9 @@ const platform = await startPlatform({ services: ['cdp', 'calendar'] });
 platform.clock.set('2026-06-01T08:00:00Z');
 afterAll(() => platform.stop());
 
-it('the Calendar service serves each operation exactly as its contract says', async () => {
+it('the Calendar service serves each operation exactly as in its contract', async () => {
   const desk = await openDesk(platform);
-  const { client } = desk.account; // checks every response against its contract
+  const { client } = desk.account; // validates every response against its contract
   const email = emailOf('mona');
   await addMember(platform, desk.account.id, 'mona');
   await client.calendar.staff.create({ body: { email, hours: { mon: [['09:00', '17:00']] } } });

@@ -14,13 +14,13 @@ export interface Desk {
   account: TestAccount;
   contact: Contact;
   bookingType: number;
-  /** Sends a request that must succeed and returns its body; throws an error that names the refusal otherwise. */
+  /** Sends a request that must succeed and returns its body. Otherwise throws an error with the response. */
   get(path: string): Promise<RawResponse['body']>;
   post(path: string, body?: unknown): Promise<RawResponse['body']>;
   patch(path: string, body: unknown): Promise<RawResponse['body']>;
-  /** Books the desk's contact and returns whatever response comes. */
+  /** Books the desk's contact and returns the response, whatever its status. */
   book(startsAt: string, more?: Record<string, unknown>): Promise<RawResponse>;
-  /** Returns the starts that are listed as free. */
+  /** Returns the free starts. */
   starts(query: Record<string, string | number>): Promise<string[]>;
 }
 
@@ -30,7 +30,7 @@ interface DeskOptions {
   bookingType?: Record<string, unknown>;
 }
 
-/** Returns a new desk; by default Ada works 9 to 17 every day in Berlin and takes half-hour consultations. */
+/** Creates a desk. By default Ada works 9 to 17 every day in Berlin and takes half-hour consultations. */
 export async function openDesk(platform: Platform, options: DeskOptions = {}): Promise<Desk> {
   const { timezone = 'Europe/Berlin', staff = { ada: {} }, bookingType = {} } = options;
   const account = await platform.account({ timezone });
@@ -66,22 +66,22 @@ export async function openDesk(platform: Platform, options: DeskOptions = {}): P
   };
 }
 
-/** Adds a member to the team; returns its id. */
+/** Adds a member to the team and returns its id. */
 export async function addMember(platform: Platform, accountId: string, name: string): Promise<string> {
   const body = { name: name[0]!.toUpperCase() + name.slice(1), email: emailOf(name) };
   const response = await platform.admin('POST', `/admin/accounts/${accountId}/members`, body);
-  if (response.status !== 201) throw new Error(`no member was made: ${response.text}`);
+  if (response.status !== 201) throw new Error(`creating the member failed: ${response.text}`);
   return response.body.id;
 }
 
-/** The address under which the tests know a person. */
+/** The email address of a person in the tests. */
 export function emailOf(name: string): string {
   return `${name}@desk.example`;
 }
 
 /**
- * Inserts an appointment of every teammate of the desk in each of these ranges, as the operation does but without its checks. `contact` is
- * another one than the desk's.
+ * Inserts an appointment of each teammate of the desk in each range, like the operation but without its checks. `contact` replaces the desk's
+ * contact.
  */
 export async function insertAppointments(
   sql: Sql,
@@ -102,5 +102,5 @@ export async function insertAppointments(
 /** Returns the response expected for an invalid field. */
 export const invalid = (field: string) => ({ status: 400, body: { error: { code: 'invalid_request', field } } });
 
-/** Returns the response expected for a refusal with this code. */
+/** Returns the response expected for an error with this code. */
 export const refusal = (status: number, code: string) => ({ status, body: { error: { code } } });

@@ -8,7 +8,7 @@ import { kitMigrations, migrate } from '@customer-platform/service-kit';
 
 const migrations = new URL('../migrations/', import.meta.url);
 
-/** Makes a database that no process works on, with the migrations up to the number `last`; returns its URL for the service. */
+/** Creates a database that no process uses, migrated up to number `last`. Returns its URL for the service. */
 export async function databaseAsOf(last: string): Promise<string> {
   const server = process.env.TEST_DATABASE_URL!;
   const database = `test_${randomBytes(6).toString('hex')}`;
@@ -25,5 +25,5 @@ export async function databaseAsOf(last: string): Promise<string> {
   return url;
 }
 
-/** Applies the migrations that are left. */
+/** Applies the remaining migrations. */
 export const migrateOn = (url: string) => migrate(url, 'calendar', [kitMigrations, migrations]);

@@ -38,7 +38,7 @@ export function audiencesOf(platform: Platform, account: TestAccount) {
         const ids = (await members(id)).map((member) => member.id);
         return count === ids.length && JSON.stringify(ids.sort()) === JSON.stringify([...contacts].sort());
       }),
-    told: (kind: string, audienceId: string) =>
+    eventsOf: (kind: string, audienceId: string) =>
       platform
         .events(account.id)
         .filter(({ type, data }) => type === kind && data.audience.id === audienceId)

@@ -1,10 +1,10 @@
 import { type Database, inTransaction, type Sql } from '@customer-platform/service-kit';
 import { type Platform, type TestAccount, waitFor } from '@customer-platform/testkit';
 
-/** Returns the shape of a refusal with this status, and field if given. */
+/** Returns the expected shape of an error with this status, and field if given. */
 export const refusal = (status: number, field?: string) => ({ status, ...(field ? { field } : {}) });
 
-/** Looks for duplicates, and waits until the run has ended. */
+/** Requests a duplicate run and waits until it has ended. */
 export async function lookForDuplicates(platform: Platform, sql: Database, account: TestAccount): Promise<void> {
   await account.client.cdp.duplicates.find({ body: {} });
   await waitFor('the run', async () => {
@@ -17,12 +17,12 @@ export async function lookForDuplicates(platform: Platform, sql: Database, accou
 
 type Parts = { platform: Platform; sql: Database; account: TestAccount };
 
-/** Merges the second contact into the first, which share what makes them a pair. */
+/** Merges the second contact into the first; they must share a value that makes them a pair. */
 export async function mergeInto(parts: Parts, kept: string, merged: string) {
   return (await mergePair(parts, kept, merged)).survivor;
 }
 
-/** The same; returns the survivor and the pair's path parameters. */
+/** Like `mergeInto`; also returns the pair's path parameters. */
 export async function mergePair({ platform, sql, account }: Parts, kept: string, merged: string) {
   await lookForDuplicates(platform, sql, account);
   const { data } = await account.client.cdp.duplicates.list({ query: { limit: 100 } });
@@ -31,7 +31,7 @@ export async function mergePair({ platform, sql, account }: Parts, kept: string,
   return { params, survivor: await account.client.cdp.duplicates.merge({ params, body: { keep: kept } }) };
 }
 
-/** Copies changed contacts from now on, for `takeChanged`: the refresh deletes the originals. */
+/** Copies changed contacts from now on, for `takeChanged`, because the refresh deletes the originals. */
 export async function keepChanged(sql: Database): Promise<void> {
   await sql`create table kept_changes (like changed_contacts)`;
   await sql`
@@ -43,7 +43,7 @@ export async function keepChanged(sql: Database): Promise<void> {
   await sql`create trigger keep_change after insert on changed_contacts for each row execute function keep_change()`;
 }
 
-/** Returns the ids of the contacts queued as changed, oldest first; forgets them. */
+/** Returns the ids of contacts queued as changed, oldest first, and forgets them. */
 export async function takeChanged(sql: Database, accountId: string): Promise<string[]> {
   const rows = await sql<{ contact_id: string }[]>`
     with taken as (delete from kept_changes where account_id = ${accountId} returning *)
@@ -51,7 +51,7 @@ export async function takeChanged(sql: Database, accountId: string): Promise<str
   return rows.map((row) => row.contact_id);
 }
 
-/** Waits until the contacts' own `contact.created` is recorded as an event of theirs, which is a change as well. */
+/** Waits until each contact's own `contact.created` is recorded as its event, which is a change as well. */
 export async function settle(sql: Database, accountId: string, contacts: number): Promise<void> {
   await waitFor('contact.created', async () => {
     const rows = await sql`select 1 from contact_events where account_id = ${accountId} and name = 'contact.created'`;
@@ -59,7 +59,7 @@ export async function settle(sql: Database, accountId: string, contacts: number)
   });
 }
 
-/** Adds an audience that is never refreshed and asks about events of these names, so that changes are queued. */
+/** Adds an audience that is never refreshed and asks about events with these names, so that changes are queued. */
 export async function addAudience(
   sql: Database,
   accountId: string,
@@ -72,7 +72,7 @@ export async function addAudience(
   return row!.id;
 }
 
-/** Runs `work` while a transaction that `begin` began stays open. */
+/** Runs `work` while a transaction started with `begin` stays open. */
 export async function during<Result>(
   sql: Database,
   begin: (tx: Sql) => Promise<unknown>,

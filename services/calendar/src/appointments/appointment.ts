@@ -2,7 +2,7 @@ import type { Appointment, AppointmentWithHistory } from '@customer-platform/con
 import { changedValues, formatInstant } from '@customer-platform/service-kit';
 import type { AppointmentRow, AppointmentRowWithHistory } from './appointments.sql.ts';
 
-/** Returns an appointment as responses show it, its times in the account's zone. */
+/** Returns an appointment as responses show it, with times in the account's zone. */
 export function toAppointment(row: AppointmentRow, timezone: string): Appointment {
   const { id, title, status, mode, location, meeting_link, notes, source } = row;
   return {
@@ -31,7 +31,7 @@ export function toAppointmentWithHistory(row: AppointmentRowWithHistory, timezon
   return { ...toAppointment(row, timezone), history };
 }
 
-/** Returns the appointment as its GET shows it after a change, with the former values that the change replaced. */
+/** Returns the data of a change event: the appointment after the change, and the former values of changed fields. */
 export function changeOf(before: AppointmentRowWithHistory, after: AppointmentRowWithHistory, timezone: string) {
   const appointment = toAppointmentWithHistory(after, timezone);
   const former: Appointment = { ...toAppointment(before, timezone), updated_at: appointment.updated_at };

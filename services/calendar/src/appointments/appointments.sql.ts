@@ -19,7 +19,7 @@ import {
 } from '@customer-platform/service-kit';
 import { minuteMs } from '../free-times/local-day.ts';
 
-/** An appointment with what it shows of its contact (the surviving contact, if merged) and its teammate. */
+/** An appointment with the shown values of its contact (the surviving one, if merged) and its teammate. */
 export interface AppointmentRow extends Pick<Appointment, CommonColumn> {
   booking_type_id: number;
   contact_id: string;
@@ -38,13 +38,13 @@ export interface AppointmentRow extends Pick<Appointment, CommonColumn> {
 
 type CommonColumn = 'id' | 'title' | 'status' | 'mode' | 'location' | 'meeting_link' | 'notes' | 'source';
 
-/** An entry of the history of an appointment. */
+/** An entry in the history of an appointment. */
 export type HistoryRow = Omit<HistoryEntry, 'at'> & { at: Date };
 
 /** An appointment with its history, oldest first. */
 export type AppointmentRowWithHistory = AppointmentRow & { history: HistoryRow[] };
 
-/** The deal of an appointment while it is there: one that was deleted stays in the row. */
+/** The deal of an appointment, or null if it was deleted; the row keeps the id of a deleted deal. */
 const dealId = (tx: Sql) => tx`
   case when a.deal_id is not null then (
     select d.id from deals d where d.account_id = a.account_id and d.id = a.deal_id and not d.deleted) end as deal_id`;
@@ -54,7 +54,7 @@ export const columns = (tx: Sql) => tx`
   a.meeting_link, a.notes, a.source, ${dealId(tx)}, a.created_at, a.updated_at, s.email as staff_email, m.name as staff_name,
   ${contactColumns(tx)}`;
 
-/** Joins the rows that every appointment has, and the surviving contact, if merged. */
+/** Joins the teammate and the contact of each appointment, and the surviving contact, if merged. */
 export const joins = (tx: Sql) => tx`
   join staff s on s.account_id = a.account_id and s.id = a.staff_id
   join members m on m.account_id = s.account_id and m.email = s.email
@@ -64,7 +64,7 @@ export const history = (tx: Sql) => tx`
   (select coalesce(json_agg(json_build_object('kind', h.kind, 'summary', h.summary, 'at', h.at) order by h.position), '[]')
    from appointment_history h where h.account_id = a.account_id and h.appointment_id = a.id) as history`;
 
-/** Returns an appointment, undefined if the account has none with this id. */
+/** Returns an appointment, or undefined if the account has none with this id. */
 export async function selectAppointment(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<(AppointmentRow & { history: JsonHistory })[]>`
     select ${columns(tx)}, ${history(tx)} from appointments a ${joins(tx)}
@@ -74,23 +74,23 @@ export async function selectAppointment(tx: Sql, accountId: string, id: string) 
 
 type JsonHistory = (Omit<HistoryRow, 'at'> & { at: string })[];
 
-/** Returns a history that `history` selected with its times as dates. */
+/** Converts the times of a history selected by `history` to dates. */
 export function datedHistory(rows: JsonHistory): HistoryRow[] {
   return rows.map((entry) => ({ ...entry, at: new Date(entry.at) }));
 }
 
-/** Locks the appointment against other changes, then reads it under the lock. */
+/** Locks the appointment against other changes, then reads it. */
 export async function lockAppointment(tx: Sql, accountId: string, id: string) {
   const lock = tx`select 1 from appointments where account_id = ${accountId} and id = ${id} for update`;
   return await readUnderLock(lock, () => selectAppointment(tx, accountId, id));
 }
 
-/** Filter of a list; `from` is inclusive, `to` exclusive. */
+/** Filter of a list. `from` is inclusive, `to` exclusive. */
 export interface AppointmentFilter {
   from?: Date | undefined;
   to?: Date | undefined;
   status?: AppointmentStatus | undefined;
-  /** A contact that was not merged; appointments of contacts merged into it count. */
+  /** An unmerged contact. Appointments of contacts merged into it are included. */
   contactId?: string | undefined;
   staffId?: number | undefined;
   bookingTypeId?: number | undefined;
@@ -103,8 +103,8 @@ const isIn = (tx: Sql, { from, to, status, staffId, bookingTypeId }: Appointment
   ${bookingTypeId ? tx`and a.booking_type_id = ${bookingTypeId}` : tx``}`;
 
 /**
- * Lists appointments after `after`, latest start first. The page is cut before the joins, or the planner may join all
- * rows first; of a contact a page of each of its ids, or all that it has would be sorted.
+ * Lists appointments after `after`, latest start first. The page is limited before the joins; otherwise the planner may join all rows first. For a
+ * contact, a page per id is read, since sorting all its appointments would be slow.
  */
 export async function listAppointmentRows(
   tx: Sql,
@@ -127,7 +127,7 @@ export async function listAppointmentRows(
     order by a.starts_at desc, a.id desc`;
 }
 
-/** Returns the appointments of a list by `updated_since`, the longest unchanged first. */
+/** Returns appointments of a list by `updated_since`, least recently changed first. */
 export async function listChangedAppointments(tx: Sql, accountId: string, filter: AppointmentFilter, page: ChangePage) {
   const { contactId } = filter;
   return await tx<(AppointmentRow & { position: string })[]>`
@@ -140,7 +140,7 @@ export async function listChangedAppointments(tx: Sql, accountId: string, filter
     order by a.updated_at, a.id`;
 }
 
-/** Returns the position of an appointment in the list, undefined if the account has none with this id. */
+/** Returns the position of an appointment in the list, or undefined if the account has none with this id. */
 export async function selectCursor(tx: Sql, accountId: string, id: string) {
   const [row] = await tx<Pick<AppointmentRow, 'id' | 'starts_at'>[]>`
     select id, starts_at from appointments where account_id = ${accountId} and id = ${id}`;
@@ -148,9 +148,9 @@ export async function selectCursor(tx: Sql, accountId: string, id: string) {
 }
 
 /**
- * Books with the history entry and the reminders. Returns the new id and when it was last changed, or 'taken' if another appointment holds the
- * teammate's time: without an error, so that bookings that compete for one time do not wait for each other. Returns
- * 'type_gone' if the booking type was deleted meanwhile, which ends the transaction.
+ * Inserts an appointment with its history entry and reminders. Returns its id and change time, or 'taken' if another one holds the teammate's time. A
+ * taken time raises no error, so competing bookings do not wait for each other. Returns 'type_gone' if the booking type was deleted meanwhile; the
+ * transaction is then aborted.
  */
 export async function insertAppointment(
   tx: Sql,
@@ -179,21 +179,21 @@ export async function insertAppointment(
   }
 }
 
-/** An appointment to be booked. */
+/** Values of a new appointment. */
 export type NewAppointment = Omit<AppointmentRow, 'id' | 'updated_at'>;
 
-/** The constraints that keep appointments apart: those of before `holds_time`, and those since. */
-const holdingTime: unknown[] = ['appointments_no_overlap', 'appointments_hold_time'];
+/** The exclusion constraints against overlaps: for rows without `holds_time`, and for the others. */
+const overlapConstraints: unknown[] = ['appointments_no_overlap', 'appointments_hold_time'];
 
-/** Locks teammates in id order, like everything that moves an appointment, to avoid deadlocks. */
+/** Locks teammates in id order. All code that moves appointments does so, which avoids deadlocks. */
 export async function lockTeammates(tx: Sql, accountId: string, emails: string[]) {
   await tx`
     select 1 from staff where account_id = ${accountId} and email = any(${emails}::text[]) order by id for no key update`;
 }
 
 /**
- * Moves an appointment to the teammate and the times of `move`, with its history entry and reminders. Returns the time of the change, or undefined if
- * another appointment holds the time, which ends the transaction.
+ * Moves an appointment to the teammate and times of `move`, with its history entry and reminders. Returns the change time, or undefined if another
+ * appointment holds the time; the transaction is then aborted.
  */
 export async function moveAppointment(
   tx: Sql,
@@ -216,12 +216,12 @@ export async function moveAppointment(
       returning updated_at`;
     return moved!.updated_at;
   } catch (error) {
-    if (holdingTime.includes(brokenConstraint(error))) return undefined;
+    if (overlapConstraints.includes(brokenConstraint(error))) return undefined;
     throw error;
   }
 }
 
-/** Changes the status with a history entry; an appointment that ends drops its pending reminders. Returns the time of the change. */
+/** Changes the status with a history entry. Deletes pending reminders if the appointment ends. Returns the change time. */
 export async function changeStatusRow(
   tx: Sql,
   accountId: string,
@@ -238,7 +238,7 @@ export async function changeStatusRow(
   return changed!.updated_at;
 }
 
-/** Changes the details of an appointment; without a history entry if only its notes change. Returns the time of the change. */
+/** Changes details of an appointment, without a history entry if only the notes change. Returns the change time. */
 export async function editAppointment(
   tx: Sql,
   accountId: string,
@@ -262,12 +262,11 @@ const insertEntry = (tx: Sql, accountId: string, id: string, { kind, summary, at
 const reminderRows = (tx: Sql, reminders: readonly Reminder[]) => tx`
   jsonb_to_recordset(${tx.json(reminders)}::jsonb) as due (channel text, minutes_before integer, due_at timestamptz)`;
 
-/** A reminder of a contact that is due at `due_at`. */
+/** A reminder to the contact, due at `due_at`. */
 export type Reminder = Settings['reminders'][number] & { due_at: Date };
 
 /**
- * Returns the reminders of an appointment booked or moved at `now`: those of the booking type, or the account's if it
- * has none, that are not due already.
+ * Returns the future reminders of an appointment booked or moved at `now`. They come from the booking type, or from the account if the type has none.
  */
 export function remindersOf(
   startsAt: Date,

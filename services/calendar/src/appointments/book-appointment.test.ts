@@ -9,7 +9,7 @@ afterAll(() => platform.stop());
 const tuesday = (time: string) => `2026-06-02T${time}:00+02:00`;
 
 describe('booking an appointment', () => {
-  it('returns it, shows it with its history and sends appointment.booked', async () => {
+  it('returns it, shows it with its history and emits appointment.booked', async () => {
     const desk = await openDesk(platform, { bookingType: { meeting_link: 'https://meet.example/1' } });
     const booked = await desk.book(tuesday('09:00'), { notes: 'first visit' });
     expect(booked).toMatchObject({
@@ -38,7 +38,7 @@ describe('booking an appointment', () => {
     expect(event.data).toEqual({ appointment: { ...booked.body, history } });
   });
 
-  it('gives one time to one of 200 who want it at once, and slot_taken to all others', async () => {
+  it('gives a time to one of 200 concurrent requests, and slot_taken to all others', async () => {
     const desk = await openDesk(platform);
     const responses = await Promise.all(Array.from({ length: 200 }, () => desk.book(tuesday('10:00'))));
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -48,7 +48,7 @@ describe('booking an appointment', () => {
     );
   });
 
-  it('without staff takes the first teammate who is free, the default one first', async () => {
+  it('without staff books the first free teammate, preferring the default one', async () => {
     const staff = { ada: {}, bob: {}, cleo: {} };
     const desk = await openDesk(platform, { staff, bookingType: { default_staff: emailOf('bob') } });
     const responses = await Promise.all(Array.from({ length: 20 }, () => desk.book(tuesday('09:00'))));
@@ -62,7 +62,7 @@ describe('booking an appointment', () => {
     expect(next.map(({ body }) => body.staff.name)).toEqual(['Bob', 'Ada', 'Cleo']);
   });
 
-  it('allows back to back, and keeps prep free before the start only', async () => {
+  it('allows adjacent appointments, and keeps prep free before the start only', async () => {
     const desk = await openDesk(platform, { bookingType: { prep_minutes: 15, slot_interval_minutes: 15 } });
     expect((await desk.book(tuesday('12:00'))).status).toBe(201);
     const tried: [string, number][] = [
@@ -75,7 +75,7 @@ describe('booking an appointment', () => {
     for (const [time, status] of tried) expect([time, (await desk.book(tuesday(time))).status]).toEqual([time, status]);
   });
 
-  it('takes place and link from the type, the teammate or the account, in the mode that holds', async () => {
+  it('takes place and link from the type, the teammate or the account, according to the mode', async () => {
     const profile = { location: 'Room of Ada', meeting_link: 'https://meet.example/ada' };
     const either = { mode: 'either', location: '' };
     const desk = await openDesk(platform, { staff: { ada: profile }, bookingType: either });
@@ -98,8 +98,8 @@ describe('booking an appointment', () => {
   });
 });
 
-describe('a booking is refused', () => {
-  it('with 400 naming the input that is wrong', async () => {
+describe('a booking is rejected', () => {
+  it('with 400 and the field of the wrong input', async () => {
     const desk = await openDesk(platform, { staff: { ada: {}, bob: {} }, bookingType: { staff: [emailOf('ada')] } });
     const off = await desk.post('/v1/calendar/booking-types', { name: 'Off', duration_minutes: 30, active: false });
     const wrong: [Record<string, unknown>, string][] = [
@@ -124,7 +124,7 @@ describe('a booking is refused', () => {
     }
   });
 
-  it('where a text is longer than its limit in code points, and not where it is just as long', async () => {
+  it('if a string exceeds its limit in code points, but not at the limit', async () => {
     const desk = await openDesk(platform, { bookingType: { duration_minutes: 5, slot_interval_minutes: 5 } });
     const limits = { notes: 5_000, location: 255, meeting_link: 500 };
     const cases = Object.entries(limits).flatMap(([field, limit]) =>
@@ -138,7 +138,7 @@ describe('a booking is refused', () => {
     }
   });
 
-  it('with slot_taken that says why, where the start is no free one', async () => {
+  it('with slot_taken and the reason if the start is not free', async () => {
     const desk = await openDesk(platform, { bookingType: { min_notice_minutes: 120, window_days: 30 } });
     await desk.post(`/v1/calendar/staff/${emailOf('ada')}/time-off`, { from: '2026-06-03', to: '2026-06-04' });
     const wrong: [string, RegExp][] = [
@@ -160,7 +160,7 @@ describe('a booking is refused', () => {
     }
   });
 
-  it('where appointments are switched off, or the teammate has left or is inactive', async () => {
+  it('if appointments are switched off, or the teammate has left or is inactive', async () => {
     const desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
     const leaver = await addMember(platform, desk.account.id, 'leo');
     await desk.post('/v1/calendar/staff', { email: emailOf('leo'), hours: { tue: [['09:00', '17:00']] } });

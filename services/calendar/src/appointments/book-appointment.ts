@@ -22,14 +22,14 @@ export const bookAppointment = implement(contract.bookAppointment, {
     const request = { accountId: account.id, bookingTypeId: body.booking_type, contact: body.contact, staff };
     const offer = await loadOffer(tx, { ...request, from: starts_at, to: starts_at });
     const { bookingType, settings, contact, candidates } = offer;
-    const isDealThere = await learnNamed(call, contact !== undefined);
+    const dealExists = await prefetchNamed(call, contact !== undefined);
     if (!contact || contact.deleted)
       return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
     if (!bookingType?.active) return fail('invalid_request', noSuchType, 'booking_type');
     if (staff !== undefined && !candidates[0]?.id.in_team) {
       return fail('invalid_request', 'staff must be the email of a teammate who takes this booking type', 'staff');
     }
-    if (body.deal !== undefined && !isDealThere) {
+    if (body.deal !== undefined && !dealExists) {
       const rule = account.modules.includes('crm')
         ? 'be the id of a deal of this account'
         : 'be left out: it needs Pipelines';
@@ -57,36 +57,33 @@ export const bookAppointment = implement(contract.bookAppointment, {
       if (enabled) emit(contract.confirmationDue, { ...event, channel, reason: 'booked' });
       return appointment;
     }
-    // Free above but not inserted: a concurrent booking took the slot.
+    // Free at the check but not inserted: a concurrent booking took the slot.
     const reasons: typeof refusals = free.length > 0 ? [['taken']] : refusals;
     return fail('slot_taken', slotTakenMessage(reasons, bookingType, account.timezone));
   },
 });
 
 /**
- * Prefetches the contact and the deal that the body names, in parallel, if this service does not know them yet. Returns
- * whether appointments can belong to the deal; without one, or without Pipelines, false without asking.
+ * Prefetches the contact and the deal in the body concurrently, if this service has no copy of them. Returns whether appointments can belong to the
+ * deal. Returns false without a request if no deal is given or the account lacks Pipelines.
  */
-async function learnNamed(call: BookingCall, isContactKnown: boolean): Promise<boolean> {
+async function prefetchNamed(call: BookingCall, isContactKnown: boolean): Promise<boolean> {
   const { account, tx, body, prefetch } = call;
   const deal = account.modules.includes('crm') ? body.deal : undefined;
-  const isDealThere = deal === undefined ? false : await holdDeal(tx, account.id, deal);
+  const dealExists = deal === undefined ? false : await holdDeal(tx, account.id, deal);
   const unknown: ((call: PrefetchCall) => Promise<void>)[] = [];
   if (!isContactKnown) unknown.push(learnContact(body.contact));
-  if (deal !== undefined && isDealThere === undefined) unknown.push(learnDeal(deal));
+  if (deal !== undefined && dealExists === undefined) unknown.push(learnDeal(deal));
   if (unknown.length > 0)
     prefetch(async (prefetchCall) => void (await Promise.all(unknown.map((learn) => learn(prefetchCall)))));
-  return isDealThere ?? false;
+  return dealExists ?? false;
 }
 
 type BookingCall = HandlerCall<typeof contract.bookAppointment, undefined, undefined>;
 type Booking = Body<typeof contract.bookAppointment>;
 type Found = Offer & { bookingType: OfferedType; contact: NonNullable<Offer['contact']> };
 
-/**
- * Returns the appointment to be booked with a teammate; texts that are left out come from the type, the teammate, the
- * account.
- */
+/** Returns the appointment to insert. Omitted strings come from the booking type, the teammate or the account. */
 function valuesOf(body: Booking, offer: Found, teammate: OfferedTeammate, now: Date): NewAppointment {
   const { bookingType, settings, contact } = offer;
   const mode = bookingType.mode === 'either' ? (body.mode ?? settings.mode) : bookingType.mode;

@@ -10,7 +10,7 @@ const startsAt = '2026-06-02T09:00:00+02:00';
 const change = (desk: Desk, id: string, action: string, body: unknown = {}) =>
   desk.account.request('POST', `/v1/calendar/appointments/${id}/${action}`, { body });
 
-/** A desk with an appointment that has come to this status. */
+/** Creates a desk with an appointment in this status. */
 async function appointmentIn(status: string): Promise<{ desk: Desk; id: string }> {
   const desk = await openDesk(platform);
   const { body } = await desk.book(startsAt, { status: status === 'requested' ? 'requested' : 'confirmed' });
@@ -20,7 +20,7 @@ async function appointmentIn(status: string): Promise<{ desk: Desk; id: string }
   return { desk, id: body.id };
 }
 
-/** The outcome of every action in every status: the new status, 'same' where nothing changes, or a refusal. */
+/** The outcome of each action in each status: the new status, 'same' if nothing changes, or an error. */
 const outcomes: Record<string, Record<string, string>> = {
   requested: { confirm: 'confirmed', complete: 'completed', cancel: 'cancelled', no_show: '409' },
   confirmed: { confirm: 'same', complete: 'completed', cancel: 'cancelled', no_show: 'no_show' },
@@ -58,7 +58,7 @@ describe('the status of an appointment', () => {
     ['complete', 'note'],
     ['cancel', 'reason'],
     ['no_show', 'note'],
-  ])('keeps the text of %s in the history, up to 200 code points', async (action, field) => {
+  ])('records the note of %s in the history, up to 200 code points', async (action, field) => {
     const { desk, id } = await appointmentIn('confirmed');
     const tooLong = await change(desk, id, action, { [field]: '😀'.repeat(201) });
     expect(tooLong).toMatchObject(invalid(field));
@@ -67,7 +67,7 @@ describe('the status of an appointment', () => {
     expect(history.at(-1).summary).toMatch(/^Status changed from confirmed to \w+: (😀){200}$/u);
   });
 
-  it('cannot become no_show before the start, and can at it', async () => {
+  it('cannot become no_show before the start, but can at the start', async () => {
     const desk = await openDesk(platform);
     const { body } = await desk.book(startsAt);
     platform.clock.set('2026-06-02T06:59:00Z');
@@ -80,10 +80,10 @@ describe('the status of an appointment', () => {
     ['cancel', 201],
     ['no_show', 201],
     ['complete', 409],
-  ])('frees the time at once or keeps it: %s', async (action, again) => {
+  ])('frees or keeps the time after %s', async (action, again) => {
     const desk = await openDesk(platform, { bookingType: { slot_interval_minutes: 5 } });
     const { body } = await desk.book(startsAt);
-    // Its second half is still ahead.
+    // The second half of the appointment is still ahead.
     platform.clock.set('2026-06-02T07:10:00Z');
     const rest = '2026-06-02T09:20:00+02:00';
     expect((await desk.book(rest)).status).toBe(409);
@@ -91,7 +91,7 @@ describe('the status of an appointment', () => {
     expect((await desk.book(rest)).status).toBe(again);
   });
 
-  it('changes once when two ask at once, and sends one event', async () => {
+  it('changes once for two concurrent requests, with one event', async () => {
     const { desk, id } = await appointmentIn('confirmed');
     const responses = await Promise.all([change(desk, id, 'complete'), change(desk, id, 'complete')]);
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 409]);

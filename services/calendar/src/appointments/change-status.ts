@@ -6,10 +6,7 @@ import { type AppointmentRow, type AppointmentRowWithHistory, changeStatusRow } 
 
 type StatusCall = { account: AccountContext; tx: Sql; found: AppointmentRowWithHistory; now: Date };
 
-/**
- * Changes the status of a locked appointment with a history entry that includes `note`. Returns the appointment after
- * it, and the data of the change's event.
- */
+/** Changes the status of a locked appointment, with a history entry that includes `note`. Returns the changed appointment and the event data. */
 export async function changeStatus(
   { account, tx, found, now }: StatusCall,
   status: AppointmentStatus & HistoryEntry['kind'],
@@ -22,9 +19,9 @@ export async function changeStatus(
   return { after, change: changeOf(found, after, account.timezone) };
 }
 
-/** Throws invalid_state unless the appointment has one of these statuses; `change` says what only such a one can be. */
+/** Throws invalid_state unless the appointment has one of these statuses. `change` completes "can be …" in the message. */
 export function checkStatus({ status }: AppointmentRow, allowed: readonly AppointmentStatus[], change: string): void {
   if (allowed.includes(status)) return;
-  const rule = `only a ${allowed.join(' or ')} one can be ${change}`;
+  const rule = `only a ${allowed.join(' or ')} appointment can be ${change}`;
   throw new ApiError('invalid_state', `The appointment is ${status}; ${rule}`);
 }

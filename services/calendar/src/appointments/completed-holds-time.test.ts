@@ -12,7 +12,7 @@ afterAll(() => platform.stop());
 const at = (time: string) => `2026-06-02T${time}:00+02:00`;
 
 describe('an appointment that is completed before its end', () => {
-  /** A desk that is open for an hour, whose appointment at 9 was completed the day before. */
+  /** A desk that is open for one hour, with an appointment at 9 that was completed the day before. */
   async function completed(bookingType: Record<string, unknown> = {}) {
     const hours = { tue: [['09:00', '10:00']] };
     const desk = await openDesk(platform, { staff: { ada: { hours } }, bookingType });
@@ -21,7 +21,7 @@ describe('an appointment that is completed before its end', () => {
     return { desk, id: body.id as string, window: { from: '2026-06-02', to: '2026-06-03' } };
   }
 
-  it('keeps its time: it is not listed, explained as taken, and neither booked nor moved to', async () => {
+  it('keeps its time: not listed, explained as taken, and unavailable for bookings and moves', async () => {
     const { desk, id, window } = await completed();
     expect(await desk.starts(window)).toEqual([at('09:30')]);
     const query = new URLSearchParams({ booking_type: String(desk.bookingType), starts_at: at('09:00') });
@@ -39,14 +39,14 @@ describe('an appointment that is completed before its end', () => {
     expect((await desk.get(`/v1/calendar/appointments/${id}`)).status).toBe('completed');
   });
 
-  it('keeps its preparation too, and leaves what is back to back', async () => {
+  it('keeps its preparation time too, and allows adjacent appointments', async () => {
     const { desk, window } = await completed({ duration_minutes: 15, prep_minutes: 15 });
     expect(await desk.starts(window)).toEqual([at('09:30'), at('09:45')]);
     expect(await desk.book(at('09:15'))).toMatchObject(refusal(409, 'slot_taken'));
     expect((await desk.book(at('09:30'))).status).toBe(201);
   });
 
-  it('is one of those that PostgreSQL lets nobody overlap, whatever looked free', async () => {
+  it('is protected against overlaps by PostgreSQL', async () => {
     const { desk } = await completed();
     const sql = platform.database('calendar');
     const again = sql`
@@ -59,8 +59,8 @@ describe('an appointment that is completed before its end', () => {
   });
 });
 
-describe('completed appointments of before', () => {
-  it('hold their time from now on, but those that overlap another, which stay as they are', async () => {
+describe('existing completed appointments', () => {
+  it('hold their time after the migration, except those that overlap another one', async () => {
     const url = await databaseAsOf('0013');
     const sql = openDatabase(url, { pool: 2, service: 'calendar' });
     const account = randomUUID();
@@ -79,7 +79,7 @@ describe('completed appointments of before', () => {
       await insert(1, 'completed', '09:00', '12:00');
       await insert(1, 'confirmed', '09:30', '10:00');
       await insert(1, 'requested', '11:00', '11:30');
-      await insert(1, 'completed', '12:00', '12:30'); // back to back with the first
+      await insert(1, 'completed', '12:00', '12:30'); // adjacent to the first
       await insert(1, 'completed', '13:00', '14:00');
       await insert(1, 'completed', '13:00', '14:00');
       await insert(1, 'cancelled', '15:00', '16:00');
@@ -97,9 +97,9 @@ describe('completed appointments of before', () => {
         '1 completed 13:00',
         '1 completed 13:00',
       ]);
-      // What holds nothing can be changed and booked over.
+      // Rows that hold no time can be changed and booked over.
       await sql`update appointments set notes = 'x' where account_id = ${account}`;
-      // Those of before that are completed from now on hold their time, also those that were booked over a completed one.
+      // Existing appointments hold their time once they are completed, even if they were booked over a completed one.
       await sql`update appointments set status = 'completed' where account_id = ${account} and status = 'confirmed' and starts_at > now()`;
       expect(await insert(1, 'confirmed', '13:00', '13:30')).toHaveLength(1);
       for (const [teammate, from, to] of [

@@ -13,7 +13,7 @@ afterAll(async () => {
 
 const startsAt = '2026-06-02T09:00:00+02:00';
 
-/** Publishes an event as customer data would, with a sequence of its own. */
+/** Publishes an event like customer data, with its own sequence. */
 async function publish(account: string, kind: string, sequence: number, data: unknown) {
   const id = randomUUIDv7();
   const envelope = JSON.stringify({ id, type: kind, timestamp: startsAt, account, mode: 'live', data });
@@ -23,7 +23,7 @@ async function publish(account: string, kind: string, sequence: number, data: un
 const person = (id: string, name: string) => ({ id, number: 1, name, phone: null, email: null, tags: [], fields: {} });
 const contactOf = async (desk: Desk, id: string) => (await desk.get(`/v1/calendar/appointments/${id}`)).contact;
 
-it('what a contact is called follows the contact, and an older change never overwrites a newer one', async () => {
+it('a contact name is kept up to date, and an older change never overwrites a newer one', async () => {
   const desk = await openDesk(platform);
   const { body } = await desk.book(startsAt);
   await desk.patch(`/v1/cdp/contacts/${desk.contact.id}`, { name: 'Carla Married', phone: '' });
@@ -47,7 +47,7 @@ it('a deleted contact stays in its appointments and cannot be booked', async () 
   const { body } = await desk.book(startsAt);
   expect((await desk.account.request('DELETE', `/v1/cdp/contacts/${desk.contact.id}`)).status).toBe(204);
   const later = '2026-06-02T1';
-  await waitFor('the contact to be gone', async () => {
+  await waitFor('the contact to be deleted', async () => {
     const free = (await desk.starts({ from: '2026-06-02', to: '2026-06-09' })).find((start) => start > later)!;
     const response = await desk.book(free);
     return response.status === 400 && response.body.error.field === 'contact';
@@ -55,7 +55,7 @@ it('a deleted contact stays in its appointments and cannot be booked', async () 
   expect((await contactOf(desk, body.id)).name).toBe('Carla Client');
 });
 
-it('a contact that the copy does not know is asked of customer data and can be booked; one of another account cannot', async () => {
+it('a contact missing in the copy is requested from customer data and can be booked; one of another account cannot', async () => {
   const desk = await openDesk(platform);
   const stranger = await openDesk(platform);
   expect(await desk.book(startsAt, { contact: stranger.contact.id })).toMatchObject(invalid('contact'));

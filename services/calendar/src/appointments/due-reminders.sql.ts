@@ -8,14 +8,14 @@ import {
   type Reminder,
 } from './appointments.sql.ts';
 
-/** A due reminder with its appointment as it is now. */
+/** A due reminder with its current appointment. */
 export interface DueReminder extends AppointmentRowWithHistory {
   account_id: string;
   channel: Reminder['channel'];
   minutes_before: number;
 }
 
-/** Reminders by the time at which they are to be sent. */
+/** Reminders by due time. */
 export const dueReminders: KeyedRows = {
   name: 'reminders',
   key: { account_id: 'uuid', appointment_id: 'uuid', id: 'bigint' },
@@ -23,21 +23,20 @@ export const dueReminders: KeyedRows = {
 };
 
 /**
- * About how many bytes of histories a batch has: every event of an appointment has its whole history, which may be 256 KiB, and a
- * process does nothing else while it reads and writes them.
+ * Approximate limit for the histories in a batch, in bytes. Each event contains the whole history, up to 256 KiB, and reading and writing them blocks
+ * the event loop.
  */
 const maxBatchBytes = 4_194_304;
 
-/** Reminders of one batch, earliest first; `isCut` where some that were selected are left, since the batch has bytes enough. */
+/** Reminders of one batch, earliest first. `isCut` is true if selected reminders are left over because of the size limit. */
 export interface ReminderBatch {
   rows: DueReminder[];
   isCut: boolean;
 }
 
 /**
- * Deletes the reminders that `due` selects and locks, firsts of their accounts before seconds, as long as their histories have no more than
- * about 4 MiB, but one at least; returns them with their appointments. Their events are written in the same transaction: each is emitted
- * once, however many processes poll.
+ * Deletes the reminders selected and locked by `due`, and returns them with their appointments. The first of each account come before the second
+ * ones. Takes at least one, and at most about 4 MiB of histories. Events must be written in the same transaction, so each is emitted once.
  */
 export async function takeDueReminders(tx: Sql, due: Fragment): Promise<ReminderBatch> {
   const rows = await tx<TakenReminder[]>`
@@ -47,7 +46,7 @@ export async function takeDueReminders(tx: Sql, due: Fragment): Promise<Reminder
         from picked join reminders r using (account_id, appointment_id, id)
       ) as numbered
     ), taken as (
-      -- One after the other: of the histories that are left none is read, but the first.
+      -- Recursive, so that no history beyond the first one that exceeds the limit is read.
       select ranked.*, told.history, octet_length(told.history::text) as bytes
       from ranked cross join lateral ${historyOf(tx, 'ranked')} as told where place = 1
       union all
@@ -71,7 +70,7 @@ export async function takeDueReminders(tx: Sql, due: Fragment): Promise<Reminder
 
 interface TakenReminder extends Omit<DueReminder, 'history'> {
   history: Parameters<typeof datedHistory>[0];
-  /** How many were selected. */
+  /** The number of selected reminders. */
   selected: number;
 }
 

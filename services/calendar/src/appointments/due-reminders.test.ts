@@ -12,11 +12,11 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 beforeEach(() => platform.database('calendar')`truncate reminders`);
 
-/** Due for these tests alone: the service's own clock is years before. */
+/** Due only for these tests: the service's own clock is years behind. */
 const dueAt = new Date('2030-01-01T00:00:00Z');
 const mebibyte = 1_048_576;
 
-/** Books an appointment with a history of so many bytes and so many due reminders; returns its account. */
+/** Books an appointment with a history of `bytes` bytes and a number of due reminders; returns its account. */
 async function bookLarge({ bytes, reminders }: { bytes: number; reminders: number }): Promise<string> {
   const desk: Desk = await openDesk(platform, { bookingType: { reminders: [] } });
   const { id } = (await desk.book('2026-06-04T09:00:00+02:00')).body;
@@ -31,7 +31,7 @@ async function bookLarge({ bytes, reminders }: { bytes: number; reminders: numbe
   return account;
 }
 
-/** Takes a batch as the job does; returns the accounts of its reminders and the bytes of their histories. */
+/** Takes a batch like the job; returns the accounts of its reminders and the bytes of their histories. */
 async function take(finder: RowFinder) {
   return await inTransaction(platform.database('calendar'), async (sql) => {
     const turn = { sql, now: new Date('2031-01-01T00:00:00Z'), scope: everybody, room: batchOf(200) };
@@ -42,7 +42,7 @@ async function take(finder: RowFinder) {
 }
 
 describe('due reminders', () => {
-  it('are read no more at once than 4 MiB of histories, first of every account, and all in the end', async () => {
+  it('are read with at most 4 MiB of histories at once, first those of every account, and all eventually', async () => {
     const many = await bookLarge({ bytes: mebibyte / 4, reminders: 40 });
     const one = await bookLarge({ bytes: 100, reminders: 1 });
     const batches = new RowFinder(dueReminders);
@@ -56,12 +56,12 @@ describe('due reminders', () => {
     expect(taken).toHaveLength(41);
   });
 
-  it('of the account after the one at which a batch ended come with the next', async () => {
+  it('of the account after the end of a batch are in the next batch', async () => {
     const accounts = [];
     for (let count = 0; count < 3; count++) accounts.push(await bookLarge({ bytes: 3 * mebibyte, reminders: 3 }));
     accounts.sort();
     const batches = new RowFinder(dueReminders);
-    // Those due longest and those of the next accounts alternate.
+    // The longest due ones and those of the next accounts alternate.
     const taken = [];
     for (let count = 0; count < 6; count++) taken.push((await take(batches)).accounts);
     expect(taken).toEqual(
@@ -69,7 +69,7 @@ describe('due reminders', () => {
     );
   });
 
-  it('are taken alone where one history is more than that', async () => {
+  it('are taken one at a time if a history exceeds that', async () => {
     const large = await bookLarge({ bytes: 5 * mebibyte, reminders: 2 });
     const batches = new RowFinder(dueReminders);
     expect((await take(batches)).accounts).toEqual([large]);

@@ -17,7 +17,7 @@ const reminders = [
 const startsAt = '2026-06-04T09:00:00+02:00';
 
 /** Returns the events emitted for an account, as `kind reason channel`, once there are as many as expected. */
-async function told(desk: Desk, count: number): Promise<string[]> {
+async function emitted(desk: Desk, count: number): Promise<string[]> {
   return await waitFor(`${count} events`, () => {
     const events = platform.events(desk.account.id).filter(({ type }) => type.endsWith('.due'));
     const lines = events.map(({ type, data }) => `${type} ${data.reason ?? data.minutes_before} ${data.channel}`);
@@ -25,33 +25,33 @@ async function told(desk: Desk, count: number): Promise<string[]> {
   });
 }
 
-describe('what a contact is told', () => {
-  it('is a confirmation at once and each reminder when it is due, once', async () => {
+describe('the message to a contact', () => {
+  it('is a confirmation at once, and each reminder once when it is due', async () => {
     const desk = await openDesk(platform, { bookingType: { reminders } });
     await desk.patch('/v1/calendar/settings', {
       confirmation: { channel: 'email' },
       reminders: [{ minutes_before: 5, channel: 'sms' }],
     });
     const { body } = await desk.book(startsAt);
-    expect(await told(desk, 1)).toEqual(['confirmation.due booked email']);
+    expect(await emitted(desk, 1)).toEqual(['confirmation.due booked email']);
     platform.clock.set('2026-06-03T07:00:01Z');
-    expect(await told(desk, 2)).toEqual(['confirmation.due booked email', 'reminder.due 1440 email']);
+    expect(await emitted(desk, 2)).toEqual(['confirmation.due booked email', 'reminder.due 1440 email']);
     platform.clock.set('2026-06-04T06:30:00Z');
-    expect((await told(desk, 3)).at(-1)).toBe('reminder.due 60 sms');
+    expect((await emitted(desk, 3)).at(-1)).toBe('reminder.due 60 sms');
     const due = await platform.event(desk.account.id, 'reminder.due', (data) => data.minutes_before === 60);
     expect(due.data.appointment).toEqual(await desk.get(`/v1/calendar/appointments/${body.id}`));
   });
 
-  it("takes the account's reminders where the booking type has none, and no confirmation where it is off", async () => {
+  it("uses the account's reminders if the booking type has none, and no confirmation if it is off", async () => {
     const desk = await openDesk(platform);
     const settings = { confirmation: { enabled: false }, reminders: [{ minutes_before: 5, channel: 'sms' }] };
     await desk.patch('/v1/calendar/settings', settings);
     await desk.book(startsAt);
     platform.clock.set('2026-06-04T06:56:00Z');
-    expect(await told(desk, 1)).toEqual(['reminder.due 5 sms']);
+    expect(await emitted(desk, 1)).toEqual(['reminder.due 5 sms']);
   });
 
-  it('is reminders of its own account in time, however many another has at that time', async () => {
+  it('is on time, however many reminders another account has', async () => {
     const desk = await openDesk(platform, { bookingType: { reminders: [{ minutes_before: 60, channel: 'sms' }] } });
     await desk.book(startsAt);
     const sql = platform.database('calendar');
@@ -64,8 +64,8 @@ describe('what a contact is told', () => {
     platform.clock.set('2026-06-04T06:30:00Z');
     const { timestamp: at } = await platform.event(desk.account.id, 'reminder.due');
     await sql`delete from reminders where account_id = ${many}`;
-    await waitFor('all that was emitted to be told', async () => (await sql`select from outbox`).length === 0);
-    // When it was emitted, and not when this test heard of it.
+    await waitFor('all events to be published', async () => (await sql`select from outbox`).length === 0);
+    // The time it was emitted, not received by this test.
     const isBefore = ({ type, timestamp }: { type: string; timestamp: string }) =>
       type === 'reminder.due' && Date.parse(timestamp) < Date.parse(at);
     expect(platform.events(many).filter(isBefore).length).toBeLessThan(5_000);
@@ -74,11 +74,11 @@ describe('what a contact is told', () => {
   it('moves with the appointment', async () => {
     const desk = await openDesk(platform, { bookingType: { reminders } });
     const { body } = await desk.book(startsAt);
-    await told(desk, 1);
+    await emitted(desk, 1);
     await desk.post(`/v1/calendar/appointments/${body.id}/reschedule`, { starts_at: '2026-06-10T09:00:00+02:00' });
-    expect((await told(desk, 2)).at(-1)).toBe('confirmation.due rescheduled whatsapp');
+    expect((await emitted(desk, 2)).at(-1)).toBe('confirmation.due rescheduled whatsapp');
     platform.clock.set('2026-06-09T07:00:01Z');
-    expect((await told(desk, 3)).at(-1)).toBe('reminder.due 1440 email');
+    expect((await emitted(desk, 3)).at(-1)).toBe('reminder.due 1440 email');
     const due = await platform.event(desk.account.id, 'reminder.due');
     expect(due.data.appointment.starts_at).toBe('2026-06-10T09:00:00+02:00');
   });
@@ -86,33 +86,33 @@ describe('what a contact is told', () => {
   it.each(['complete', 'cancel', 'no_show'])('is dropped by %s', async (action) => {
     const desk = await openDesk(platform, { bookingType: { reminders: [{ minutes_before: 5, channel: 'sms' }] } });
     const [ended, kept] = [await desk.book('2026-06-01T11:00:00+02:00'), await desk.book('2026-06-01T11:30:00+02:00')];
-    await told(desk, 2);
+    await emitted(desk, 2);
     platform.clock.set(action === 'no_show' ? '2026-06-01T09:00:00Z' : '2026-06-01T08:50:00Z');
-    if (action === 'no_show') await told(desk, 3);
+    if (action === 'no_show') await emitted(desk, 3);
     await desk.post(`/v1/calendar/appointments/${ended.body.id}/${action}`);
     platform.clock.set('2026-06-01T09:26:00Z');
     const isOfKept = (data: { appointment: { id: string } }) => data.appointment.id === kept.body.id;
     await platform.event(desk.account.id, 'reminder.due', isOfKept);
-    expect(await told(desk, 1)).toHaveLength(action === 'no_show' ? 4 : 3);
+    expect(await emitted(desk, 1)).toHaveLength(action === 'no_show' ? 4 : 3);
   });
 
-  it('is dropped where it falls due while Calendar is off, and only then', async () => {
+  it('is dropped only if it falls due while Calendar is off', async () => {
     const bookingType = { reminders: [{ minutes_before: 60, channel: 'sms' }] };
     const [off, on] = [await openDesk(platform, { bookingType }), await openDesk(platform, { bookingType })];
     for (const desk of [off, on]) await desk.book('2026-06-01T11:30:00+02:00');
     const change = { modules: { calendar: { on: false } } };
     expect((await platform.admin('PATCH', `/admin/accounts/${off.account.id}`, change)).status).toBe(200);
     platform.clock.set('2026-06-01T08:31:00Z');
-    expect((await told(on, 2)).at(-1)).toBe('reminder.due 60 sms');
+    expect((await emitted(on, 2)).at(-1)).toBe('reminder.due 60 sms');
     const sql = platform.database('calendar');
-    await waitFor('the reminder to be taken', async () => {
+    await waitFor('the reminder to be dropped', async () => {
       return (await sql`select from reminders where account_id = ${off.account.id}`).length === 0;
     });
-    await waitFor('all that was emitted to be told', async () => (await sql`select from outbox`).length === 0);
-    expect(await told(off, 1)).toEqual(['confirmation.due booked whatsapp']);
+    await waitFor('all events to be published', async () => (await sql`select from outbox`).length === 0);
+    expect(await emitted(off, 1)).toEqual(['confirmation.due booked whatsapp']);
   });
 
-  it('waits for no other whose appointment is larger than an event can be', async () => {
+  it('does not wait for a reminder that is too large for an event', async () => {
     const bookingType = { reminders: [{ minutes_before: 60, channel: 'sms' }] };
     const [large, other] = [await openDesk(platform, { bookingType }), await openDesk(platform, { bookingType })];
     const { body } = await large.book('2026-06-01T11:30:00+02:00');
@@ -122,20 +122,20 @@ describe('what a contact is told', () => {
       insert into appointment_history (account_id, appointment_id, kind, summary, at)
       values (${large.account.id}, ${body.id}, 'edited', ${'x'.repeat(1_000_000)}, now())`;
     platform.clock.set('2026-06-01T08:31:00Z');
-    expect((await told(other, 2)).at(-1)).toBe('reminder.due 60 sms');
-    // The next of its account: a reminder of the large appointment would have come before it.
+    expect((await emitted(other, 2)).at(-1)).toBe('reminder.due 60 sms');
+    // The account's next reminder: one of the large appointment would have come first.
     platform.clock.set('2026-06-01T09:31:00Z');
     await platform.event(large.account.id, 'reminder.due', ({ appointment }) => appointment.id === later.id);
     const confirmation = 'confirmation.due booked whatsapp';
-    expect(await told(large, 3)).toEqual([confirmation, confirmation, 'reminder.due 60 sms']);
+    expect(await emitted(large, 3)).toEqual([confirmation, confirmation, 'reminder.due 60 sms']);
   });
 
-  it('is emitted while the account is suspended, for Messages to fail it', async () => {
+  it('is emitted while the account is suspended, so that Messages fails it', async () => {
     const desk = await openDesk(platform, { bookingType: { reminders: [{ minutes_before: 60, channel: 'sms' }] } });
     await desk.book('2026-06-01T11:30:00+02:00');
     const suspended = await platform.admin('PATCH', `/admin/accounts/${desk.account.id}`, { status: 'suspended' });
     expect(suspended.status).toBe(200);
     platform.clock.set('2026-06-01T08:31:00Z');
-    expect((await told(desk, 2)).at(-1)).toBe('reminder.due 60 sms');
+    expect((await emitted(desk, 2)).at(-1)).toBe('reminder.due 60 sms');
   });
 });

@@ -8,9 +8,8 @@ const finder = new RowFinder(dueReminders);
 const room = batchOf(200);
 
 /**
- * Emits the due reminders; another service sends the messages. Those of an account that has Calendar switched off are
- * dropped. Those of a suspended one become messages, which Messages fails with the reason, so that it is visible what
- * was not sent.
+ * Emits due reminders; another service sends the messages. Drops reminders of accounts with Calendar switched off. Reminders of a suspended account
+ * are emitted: Messages fails them with the reason, which shows what was not sent.
  */
 export const emitDueReminders: Job<unknown> = {
   name: 'emit-due-reminders',
@@ -22,17 +21,16 @@ export const emitDueReminders: Job<unknown> = {
     for (const { account_id, channel, minutes_before, ...row } of rows) {
       const account = accounts.get(account_id);
       const named = { account: account_id, appointment: row.id };
-      if (!account) log.error(named, 'reminder without an account dropped');
-      else if (isSwitchedOff(account)) log.info(named, 'Calendar is switched off; reminder dropped');
+      if (!account) log.error(named, 'dropped a reminder of a missing account');
+      else if (isSwitchedOff(account)) log.info(named, 'dropped a reminder: Calendar is switched off');
       else {
         const appointment = toAppointmentWithHistory(row, account.timezone);
         try {
           emit(reminderDue, account, { appointment, channel, minutes_before });
         } catch (error) {
-          // A history from before its limit can exceed what an event carries; the rest of the batch must not wait for
-          // it.
+          // Histories older than the limit can exceed the event size. The rest of the batch must not be affected.
           if (!(error instanceof ApiError)) throw error;
-          log.error({ ...named, err: error }, 'reminder too large for an event; dropped');
+          log.error({ ...named, err: error }, 'dropped a reminder that is too large for an event');
         }
       }
     }
@@ -40,7 +38,7 @@ export const emitDueReminders: Job<unknown> = {
   },
 };
 
-/** Returns whether Calendar is switched off; a suspended account shows no modules, whatever is switched on. */
+/** Returns whether Calendar is switched off. A suspended account has no modules at all, so it does not count. */
 function isSwitchedOff({ modules, suspended }: AccountContext): boolean {
   return !suspended && !modules.includes('calendar');
 }

@@ -3,13 +3,12 @@ import { jsonBytes } from '@customer-platform/service-kit';
 import type { HistoryRow } from './appointments.sql.ts';
 
 /**
- * Bytes of JSON: every event of an appointment has its history, and stays below 900 KiB. More than 1,500 moves fit. An
- * appointment can always be confirmed, completed, cancelled or marked as a no-show, which adds at most three entries of
- * at most 1.5 KiB.
+ * Limit in bytes of JSON, since each event contains the history and must stay below 900 KiB. More than 1,500 moves fit. Confirming, completing,
+ * canceling and marking as a no-show are always possible: they add at most three entries of at most 1.5 KiB.
  */
 const maxHistoryBytes = 262_144;
 
-/** Throws invalid_request, with `field` the input to change, if the history exceeds 256 KiB of JSON. */
+/** Throws invalid_request with the changed input as `field` if the history exceeds 256 KiB of JSON. */
 export function checkHistorySize(history: readonly HistoryRow[], field: string): void {
   if (jsonBytes(history) <= maxHistoryBytes) return;
   const rule = `${field} must stay unchanged: the appointment's history is full; book a new appointment`;

@@ -31,7 +31,7 @@ describe('the list of appointments', () => {
     expect(body.data).toEqual([...booked].sort(byStartThenId).reverse());
   });
 
-  it('is filtered by time, status, teammate, type and contact', async () => {
+  it('can be filtered by time, status, teammate, type and contact', async () => {
     const { id } = booked[0]!;
     await desk.post(`/v1/calendar/appointments/${id}/cancel`);
     expect(await ids({ status: 'cancelled' })).toEqual([id]);
@@ -45,7 +45,7 @@ describe('the list of appointments', () => {
     expect(await ids({ booking_type: other.id })).toEqual([]);
   });
 
-  it('of a contact reads a page of its appointments, however many it has, and the account', async () => {
+  it('of a contact reads only a page, however many appointments the contact and the account have', async () => {
     const sql = platform.database('calendar');
     const other = await openDesk(platform, { staff: { ada: {} } });
     const account = other.account.id;
@@ -75,7 +75,7 @@ describe('the list of appointments', () => {
     }
   });
 
-  it('refuses a period that ends before it begins, and takes a date-time whose "+" is sent as it is', async () => {
+  it('rejects a period that ends before it begins, and accepts a date-time with an unescaped "+"', async () => {
     const refused = await list({ from: '2026-06-04', to: '2026-06-03' });
     expect([refused.status, refused.body.error]).toEqual([
       400,
@@ -93,7 +93,7 @@ describe('the list of appointments', () => {
     expect([late.status, late.body.error?.field]).toEqual([400, 'limit']);
   });
 
-  it('names the kind of resource and the form of its ids for an id in a path that is none', async () => {
+  it('names the resource and the format of its ids for an invalid id in a path', async () => {
     for (const [path, message] of [
       ['appointments/42', 'There is no such appointment: appointment_id must be an id in UUID form'],
       ['booking-types/x', 'There is no such booking type: booking_type_id must be an integer'],
@@ -104,7 +104,7 @@ describe('the list of appointments', () => {
       });
   });
 
-  it('refuses ids of filters that are nothing of this account, and wrong values', async () => {
+  it('rejects filters with unknown ids or wrong values', async () => {
     const wrong: Record<string, string | number>[] = [
       { contact: crypto.randomUUID() },
       { contact: 'x' },
@@ -120,7 +120,7 @@ describe('the list of appointments', () => {
     }
   });
 
-  it('neither repeats nor leaves out one while others are booked between the pages', async () => {
+  it('neither repeats nor omits any during bookings between the pages', async () => {
     const before = await ids({ limit: 100 });
     const seen: string[] = [];
     let next: string | null = null;

@@ -33,7 +33,7 @@ export const listAppointments = implement(contract.listAppointments, {
         return fail('invalid_request', 'booking_type must be the id of a booking type of this account', 'booking_type');
       filter.bookingTypeId = bookingType.id;
     }
-    // In the order of changes the time of the start is a filter like the others.
+    // In a list by `updated_since`, the start times are an ordinary filter.
     const starts = since && (filter.from ?? filter.to);
     const indexed = [filter.status, filter.staffId, filter.bookingTypeId, filter.contactId, since, starts];
     return await readOrSearch(call, 'the search of appointments', { indexed }, (sql) =>

@@ -17,7 +17,7 @@ const byChange = (a: Appointment, b: Appointment) => (`${a.updated_at} ${a.id}` 
 const long = '2000-01-01T00:00:00Z';
 const at = (hour: number, day = '02') => `2026-06-${day}T${String(hour).padStart(2, '0')}:00:00+02:00`;
 
-/** Books at these hours, a second apart. */
+/** Books at these times, a second apart. */
 async function booked(desk: Desk, hours: number[]): Promise<Appointment[]> {
   const made: Appointment[] = [];
   for (const hour of hours) {
@@ -29,7 +29,7 @@ async function booked(desk: Desk, hours: number[]): Promise<Appointment[]> {
 }
 
 describe('the list of appointments by updated_since', () => {
-  it('has what changed at that time or later, the longest unchanged first, whenever they start', async () => {
+  it('contains changes since that time, least recently changed first, whatever their start', async () => {
     const desk = await openDesk(platform);
     const [first, second, third] = (await booked(desk, [15, 9, 12])) as [Appointment, Appointment, Appointment];
     const noted = await desk.patch(`${path}/${first.id}`, { notes: 'x' });
@@ -43,7 +43,7 @@ describe('the list of appointments by updated_since', () => {
     expect(await ids(desk, { updated_since: long, starting_after: second.id })).toEqual([third.id, first.id]);
   });
 
-  it('is filtered by time, status, teammate, type and contact, alone and together', async () => {
+  it('can be filtered by time, status, teammate, type and contact, alone and together', async () => {
     const desk = await openDesk(platform, { staff: { ada: {}, bob: {} } });
     const other = await desk.post('/v1/cdp/contacts', { name: 'Other' });
     const type = await desk.post('/v1/calendar/booking-types', {
@@ -89,7 +89,7 @@ describe('the list of appointments by updated_since', () => {
     expect(await list(desk, { updated_since: '2026-06-01' })).toMatchObject(invalid('updated_since'));
   });
 
-  it('goes on from page to page while appointments change, and a mirror that follows it has them all', async () => {
+  it('can be paged during changes, and a mirror that follows it is complete', async () => {
     const desk = await openDesk(platform);
     const made = await booked(desk, [9, 10, 11, 12, 13]);
     const mirror = new Map<string, Appointment>();
@@ -103,7 +103,7 @@ describe('the list of appointments by updated_since', () => {
         next = body.next;
         since = body.data.at(-1).updated_at;
         if (isQuiet || ++hour > 16) continue;
-        // The last of the page, by which the next one begins, and the one that is listed last.
+        // The last one of the page, where the next page begins, and the last one in the list.
         await desk.patch(`${path}/${body.data.at(-1).id}`, { notes: `${hour}` });
         await desk.patch(`${path}/${made.at(-1)!.id}`, { location: `${hour}` });
         expect((await desk.book(at(hour))).status).toBe(201);
@@ -113,7 +113,7 @@ describe('the list of appointments by updated_since', () => {
     expect(mirror.size).toBe(8);
   });
 
-  it('misses no change that began before it and commits after it', async () => {
+  it('includes a change that began before it and commits after it', async () => {
     const desk = await openDesk(platform);
     const [appointment] = (await booked(desk, [9])) as [Appointment];
     const cancel = () => desk.post(`${path}/${appointment.id}/cancel`);
@@ -121,7 +121,7 @@ describe('the list of appointments by updated_since', () => {
     expect(listed.body.data).toEqual([changed]);
   });
 
-  it('lets no change come before what it has passed, even of a process whose clock is behind', async () => {
+  it('never inserts a change before its cursor, even from a process with a slow clock', async () => {
     const desk = await openDesk(platform);
     const { body: requested } = await desk.book(at(9), { status: 'requested' });
     const [confirmed, other] = (await booked(desk, [10, 11])) as [Appointment, Appointment];

@@ -11,7 +11,7 @@ const move = (desk: Desk, id: string, body: unknown) =>
   desk.account.request('POST', `/v1/calendar/appointments/${id}/reschedule`, { body });
 
 describe('rescheduling an appointment', () => {
-  it('moves it, tells of the old and the new time, and frees the old one', async () => {
+  it('moves it, emits the old and the new time, and frees the old one', async () => {
     const desk = await openDesk(platform);
     const { body: booked } = await desk.book(tuesday('09:00'), { status: 'requested' });
     const moved = await move(desk, booked.id, { starts_at: tuesday('14:00') });
@@ -34,7 +34,7 @@ describe('rescheduling an appointment', () => {
     expect((await desk.book(tuesday('09:00'))).status).toBe(201);
   });
 
-  it('keeps length and prep, and does not count its own time against it', async () => {
+  it('keeps duration and prep, and its own time does not block it', async () => {
     const desk = await openDesk(platform, { bookingType: { duration_minutes: 60, prep_minutes: 30 } });
     const { body: booked } = await desk.book(tuesday('10:00'));
     await desk.patch(`/v1/calendar/booking-types/${desk.bookingType}`, { duration_minutes: 15, prep_minutes: 0 });
@@ -44,7 +44,7 @@ describe('rescheduling an appointment', () => {
     expect(around.map(({ status }) => status)).toEqual([409, 201]);
   });
 
-  it('goes to every time that is listed with it excluded, and to no other', async () => {
+  it('succeeds for exactly the times listed with `exclude`', async () => {
     const desk = await openDesk(platform, { bookingType: { duration_minutes: 60, slot_interval_minutes: 30 } });
     const { body: booked } = await desk.book(tuesday('09:00'));
     await desk.book(tuesday('12:00'));
@@ -76,7 +76,7 @@ describe('rescheduling an appointment', () => {
       }
     };
     await refuseOthers();
-    // What the body says is looked at before the state.
+    // The request body is checked before the status.
     await desk.post(`/v1/calendar/appointments/${booked.id}/cancel`);
     await refuseOthers();
   });
@@ -99,7 +99,7 @@ describe('rescheduling an appointment', () => {
     expect((await move(desk, booked.id, { starts_at: tuesday('10:00') })).status).toBe(200);
   });
 
-  it('is refused to a time that is not free, without an offset, and in a state that has ended', async () => {
+  it('is rejected for a time that is not free or lacks an offset, and after the appointment has ended', async () => {
     const desk = await openDesk(platform);
     const { body: booked } = await desk.book(tuesday('09:00'));
     await desk.book(tuesday('10:00'));
@@ -116,7 +116,7 @@ describe('rescheduling an appointment', () => {
     expect(ended).toMatchObject(refusal(409, 'invalid_state'));
   });
 
-  it('never holds a time twice when many appointments are moved and booked to the same times at once', async () => {
+  it('never holds a time twice during concurrent moves and bookings to the same times', async () => {
     const staff = { ada: {}, bob: {} };
     const desk = await openDesk(platform, { staff, bookingType: { slot_interval_minutes: 30 } });
     const time = (index: number) => tuesday(`${9 + Math.floor(index / 2)}:${index % 2 ? '30' : '00'}`.padStart(5, '0'));

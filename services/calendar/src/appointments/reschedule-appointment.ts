@@ -61,7 +61,7 @@ export const rescheduleAppointment = implement(contract.rescheduleAppointment, {
   },
 });
 
-/** Returns the new times: length and prep are kept. */
+/** Returns the new times. Duration and preparation time are kept. */
 function movedTo(row: AppointmentRow, startsAt: Date): Pick<AppointmentRow, 'blocked_from' | 'starts_at' | 'ends_at'> {
   const byMs = startsAt.getTime() - row.starts_at.getTime();
   return {

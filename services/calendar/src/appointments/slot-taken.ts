@@ -1,9 +1,7 @@
 import type { BlockedReason } from '@customer-platform/contracts/calendar';
 import type { OfferedType } from '../free-times/offer.sql.ts';
 
-/**
- * Returns the reason for a refused start, in words; `refusals` holds those of each teammate who could have taken it.
- */
+/** Returns an error message with the reason why a start is unavailable. `refusals` has the reasons of each eligible teammate. */
 export function slotTakenMessage(
   refusals: readonly BlockedReason[][],
   bookingType: OfferedType,

@@ -20,7 +20,7 @@ async function booked() {
 }
 
 describe('changing an appointment', () => {
-  it('tells history and event what it replaced', async () => {
+  it('records the replaced values in history and event', async () => {
     const { desk, path, booked: before, patch } = await booked();
     const change = { location: 'Room 2', mode: 'physical', notes: 'bring papers' };
     const response = await patch(change);
@@ -45,7 +45,7 @@ describe('changing an appointment', () => {
     });
   });
 
-  it('of notes alone is told to nobody, and the same values change nothing', async () => {
+  it('of notes only emits no event, and the same values change nothing', async () => {
     const { desk, path, booked: before, patch } = await booked();
     const noted = await patch({ notes: 'x' });
     expect(noted.body).toEqual({ ...before, notes: 'x', updated_at: noted.body.updated_at });
@@ -59,7 +59,7 @@ describe('changing an appointment', () => {
     expect(platform.events(desk.account.id).filter(({ type }) => type === 'appointment.updated')).toHaveLength(1);
   });
 
-  it.each(['starts_at', 'ends_at', 'staff', 'status'])('refuses %s, whatever its value', async (field) => {
+  it.each(['starts_at', 'ends_at', 'staff', 'status'])('rejects %s, whatever its value', async (field) => {
     const { patch } = await booked();
     for (const value of ['2026-06-02T09:00:00+02:00', 'ada@desk.example', null, 7]) {
       const response = await patch({ notes: 'not kept', [field]: value });
@@ -67,7 +67,7 @@ describe('changing an appointment', () => {
     }
   });
 
-  it('refuses what is no text, too long or no mode, and what is NUL', async () => {
+  it('rejects non-strings, long strings, unknown modes and NUL', async () => {
     const { patch } = await booked();
     const wrong: [string, unknown][] = [
       ['notes', 7],
@@ -84,16 +84,16 @@ describe('changing an appointment', () => {
     expect((await patch({ notes: '😀'.repeat(5_000) })).status).toBe(200);
   });
 
-  it('ignores fields that it does not know', async () => {
+  it('ignores unknown fields', async () => {
     const { patch, booked: before } = await booked();
     expect((await patch({ title: 'Other', contact: 'x' })).body).toEqual(before);
   });
 });
 
-/** Six bytes of JSON for each character. */
+/** Each character takes six bytes of JSON. */
 const wide = (length: number, mark: number) => String(mark).padEnd(length, '\u0001');
 
-it('the history of an appointment ends what is changed of it before an event would pass 900 KiB, and never its confirmation or cancellation', async () => {
+it('a full history prevents edits before events exceed 900 KiB, but never a confirmation or cancellation', async () => {
   const desk = await openDesk(platform, { bookingType: { name: wide(120, 1) } });
   const notes = wide(5_000, 1);
   const { body: booked } = await desk.book('2026-06-02T09:00:00+02:00', { status: 'requested', notes });
@@ -106,7 +106,7 @@ it('the history of an appointment ends what is changed of it before an event wou
   const { history } = await desk.get(path);
   expect(history).toHaveLength(changes + 1);
 
-  // What is shorter may still have room; then nothing has.
+  // A shorter value may still fit; then none does.
   let moves = 0;
   const starts = ['2026-06-02T10:00:00+02:00', '2026-06-02T11:00:00+02:00'];
   const move = () => send('POST', '/reschedule', { starts_at: starts[moves % 2] });

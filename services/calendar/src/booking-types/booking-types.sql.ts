@@ -12,7 +12,7 @@ const columns = (tx: Sql) => tx`
    join staff s on s.account_id = b.account_id and s.id = listed.id) as staff,
   (select s.email from staff s where s.account_id = b.account_id and s.id = b.default_staff_id) as default_staff`;
 
-/** The values of a booking type by column: of teammates the ids; emails of no teammate are left out. */
+/** The values of a booking type by column. Emails become teammate ids; unknown emails are omitted. */
 function columnsOf(tx: Sql, accountId: string, { staff, default_staff, reminders, ...values }: BookingTypeValues) {
   return {
     ...values,
@@ -24,7 +24,7 @@ function columnsOf(tx: Sql, accountId: string, { staff, default_staff, reminders
   };
 }
 
-/** Returns a booking type, undefined if the account has none with this id. */
+/** Returns a booking type, or undefined if the account has none with this id. */
 export async function selectBookingType(tx: Sql, accountId: string, id: number) {
   const [row] = await tx<BookingType[]>`
     select ${columns(tx)} from booking_types b where b.account_id = ${accountId} and b.id = ${id}`;
@@ -32,8 +32,8 @@ export async function selectBookingType(tx: Sql, accountId: string, id: number) 
 }
 
 /**
- * Locks the booking type against other changes, then reads it. `deletion` also waits for its bookings in progress, and
- * they wait for it; `change` does not block them.
+ * Locks the booking type against other changes, then reads it. `deletion` waits for bookings in progress and blocks new ones; `change` does not
+ * conflict with bookings.
  */
 export async function lockBookingType(tx: Sql, accountId: string, id: number, reason: 'change' | 'deletion') {
   const strength = reason === 'deletion' ? tx`for update` : tx`for no key update`;
@@ -49,20 +49,20 @@ export async function listBookingTypeRows(tx: Sql, accountId: string, beforeId: 
     order by b.id desc limit ${limit}`;
 }
 
-/** Returns the new id. Every email of `staff` and `default_staff` must be known to be a teammate. */
+/** Inserts a booking type and returns its id. All emails must belong to teammates. */
 export async function insertBookingType(tx: Sql, accountId: string, values: BookingTypeValues): Promise<number> {
   const [row] = await tx<{ id: number }[]>`
     insert into booking_types ${tx({ account_id: accountId, ...columnsOf(tx, accountId, values) })} returning id`;
   return row!.id;
 }
 
-/** Replaces all values of a booking type; emails as for insertBookingType. */
+/** Replaces all values of a booking type. All emails must belong to teammates. */
 export async function updateBookingTypeRow(tx: Sql, accountId: string, { id, ...values }: BookingType) {
   await tx`
     update booking_types set ${tx(columnsOf(tx, accountId, values))} where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Returns those of the emails that belong to teammates who are in the team. */
+/** Returns those emails that belong to active teammates. */
 export async function selectTeammates(tx: Sql, accountId: string, emails: string[]) {
   const rows = await tx<{ email: string }[]>`
     select s.email from staff s join members m on m.account_id = s.account_id and m.email = s.email
@@ -71,9 +71,8 @@ export async function selectTeammates(tx: Sql, accountId: string, emails: string
 }
 
 /**
- * Deletes a booking type without appointments, switches one with appointments off. Call it with the type locked for
- * deletion: bookings that were in progress have ended and are seen here, and later ones find it switched off or gone,
- * by foreign key.
+ * Deletes a booking type, or switches it off if it has appointments. The caller must have locked the type for deletion: earlier bookings have then
+ * ended and are visible, and later ones find it switched off or fail on the foreign key.
  */
 export async function removeBookingType(tx: Sql, accountId: string, id: number) {
   const used = tx`exists (select 1 from appointments where account_id = ${accountId} and booking_type_id = ${id})`;

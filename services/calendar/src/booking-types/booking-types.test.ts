@@ -12,7 +12,7 @@ const create = (body: Record<string, unknown>) =>
   desk.account.request('POST', path, { body: { name: 'Type', duration_minutes: 30, ...body } });
 
 describe('a booking type', () => {
-  it('is made with the defaults of what is left out', async () => {
+  it('is created with defaults for omitted values', async () => {
     const { status, body } = await create({ name: 'Talk', duration_minutes: 50 });
     expect([status, body]).toEqual([
       201,
@@ -37,14 +37,14 @@ describe('a booking type', () => {
     expect((await create({ duration_minutes: 15 })).body.slot_interval_minutes).toBe(15);
   });
 
-  it('keeps its teammates in order, each once', async () => {
+  it('keeps its teammates in order, without repetition', async () => {
     const staff = [emailOf('bob'), emailOf('ada'), emailOf('bob').toUpperCase()];
     const { body } = await create({ staff, default_staff: emailOf('ada') });
     expect(body).toMatchObject({ staff: [emailOf('bob'), emailOf('ada')], default_staff: emailOf('ada') });
     expect(await desk.get(`${path}/${body.id}`)).toEqual(body);
   });
 
-  it('refuses what is out of bounds, just beyond each of them', async () => {
+  it('rejects values just beyond each limit', async () => {
     const wrong: Record<string, unknown[]> = {
       name: ['', 'x'.repeat(121), undefined],
       duration_minutes: [4, 1_441, 5.5, undefined],
@@ -78,7 +78,7 @@ describe('a booking type', () => {
     for (const edge of edges) expect(await create(edge)).toMatchObject({ status: 201, body: edge });
   });
 
-  it('is changed by what is sent, and by nothing else', async () => {
+  it('changes only in the given values', async () => {
     const { body } = await create({ staff: [emailOf('ada'), emailOf('bob')], default_staff: emailOf('ada') });
     const change = async (sent: Record<string, unknown>) =>
       await desk.account.request('PATCH', `${path}/${body.id}`, { body: sent });
@@ -94,7 +94,7 @@ describe('a booking type', () => {
     expect(await desk.get(`${path}/${body.id}`)).toEqual(left);
   });
 
-  it('has a field cleared by null where it may be empty, and refuses null where it must have a value', async () => {
+  it('accepts null for optional fields and rejects it for required ones', async () => {
     const texts = { location: 'Here', meeting_link: 'https://meet.example/x' };
     const staff = { staff: [emailOf('ada')], default_staff: emailOf('ada') };
     const { body } = await create({ ...texts, ...staff, reminders: [{ minutes_before: 60, channel: 'sms' }] });
@@ -104,7 +104,7 @@ describe('a booking type', () => {
     for (const field of ['name', 'active', 'mode', ...lengths]) {
       expect([field, await change({ location: 'There', [field]: null })]).toMatchObject([field, invalid(field)]);
     }
-    // The default is one of the staff.
+    // The default teammate is in `staff`.
     expect(await change({ staff: null })).toMatchObject(invalid('staff'));
     const cleared = { location: '', meeting_link: '', default_staff: null, staff: [], reminders: [] };
     let expected = body;
@@ -115,7 +115,7 @@ describe('a booking type', () => {
     expect(await desk.get(`${path}/${body.id}`)).toEqual(expected);
   });
 
-  it('is deleted where it has no appointments, and switched off where it has some', async () => {
+  it('is deleted without appointments, and switched off with some', async () => {
     const { body: unused } = await create({});
     const remove = (id: number) => desk.account.request('DELETE', `${path}/${id}`);
     expect((await remove(unused.id)).status).toBe(204);

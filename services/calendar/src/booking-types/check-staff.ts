@@ -3,9 +3,8 @@ import type { Sql } from '@customer-platform/service-kit';
 import { type BookingTypeValues, selectTeammates } from './booking-types.sql.ts';
 
 /**
- * Throws invalid_request if `staff` names someone who is no teammate, or if `default_staff` is not one of them. `known`
- * are emails that the booking type has already, which may stay even if they left. If the request did not give the
- * default, the error names `staff`.
+ * Throws invalid_request if `staff` contains an unknown teammate, or if `default_staff` is not in `staff`. `known` are emails that the booking type
+ * already has; they may stay even if the teammate left. If the request gave no default, the error names `staff`.
  */
 export async function checkStaff(
   tx: Sql,

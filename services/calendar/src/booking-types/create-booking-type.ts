@@ -17,7 +17,7 @@ export const createBookingType = implement(contract.createBookingType, {
   },
 });
 
-/** Returns the smaller of the duration and 30 minutes, or the next smaller divisor of a day. */
+/** Returns the duration or 30 minutes, whichever is smaller, rounded down to a divisor of a day. */
 function defaultInterval(durationMinutes: number): number {
   let interval = Math.min(durationMinutes, 30);
   while (1_440 % interval !== 0) interval -= 1;

@@ -23,10 +23,7 @@ const orphans = () => sql`
   select from appointments a where not exists (
     select from booking_types b where b.account_id = a.account_id and b.id = a.booking_type_id)`;
 
-/**
- * Runs `first` in a transaction that stays open until `second` waits for it or has ended, then ends it; returns the
- * result of `second`.
- */
+/** Runs `first` in a transaction that ends with `end` once `second` waits for it or has ended. Returns the result of `second`. */
 async function interleaved<Result>(
   first: (tx: Sql) => Promise<unknown>,
   second: () => Promise<Result>,
@@ -53,34 +50,34 @@ async function interleaved<Result>(
   return await later!;
 }
 
-/** Books as the operation does, without a response. */
+/** Books like the operation, without a response. */
 const bookIn = (tx: Sql) => insertAppointments(tx, desk, [{ startsAt, endsAt: '2026-06-02T09:30:00+02:00' }]);
 const deleteIn = (tx: Sql) => tx`
   delete from booking_types where account_id = ${desk.account.id} and id = ${desk.bookingType}`;
 
-describe('a booking type that is deleted while it is booked', () => {
-  it('is switched off and kept where the booking came first', async () => {
+describe('a booking type that is deleted during a booking', () => {
+  it('is switched off and kept if the booking came first', async () => {
     expect((await interleaved(bookIn, () => remove(desk.bookingType))).status).toBe(204);
     expect(await desk.get(`${path}/${desk.bookingType}`)).toMatchObject({ active: false });
     expect(await orphans()).toHaveLength(0);
   });
 
-  it('is gone where the booking is rolled back', async () => {
+  it('is deleted if the booking is rolled back', async () => {
     expect((await interleaved(bookIn, () => remove(desk.bookingType), 'rollback')).status).toBe(204);
     expect((await desk.account.request('GET', `${path}/${desk.bookingType}`)).status).toBe(404);
   });
 
-  it('can no longer be booked where the deletion came first', async () => {
+  it('can no longer be booked if the deletion came first', async () => {
     const response = await interleaved(deleteIn, () => desk.book(startsAt));
     expect(response).toMatchObject(invalid('booking_type'));
     expect(await orphans()).toHaveLength(0);
   });
 
-  it('is booked where the deletion is rolled back', async () => {
+  it('is booked if the deletion is rolled back', async () => {
     expect((await interleaved(deleteIn, () => desk.book(startsAt), 'rollback')).status).toBe(201);
   });
 
-  it('does not keep bookings waiting while it is changed', async () => {
+  it('does not block bookings while it is changed', async () => {
     const change = (tx: Sql) => tx`
       select from booking_types where account_id = ${desk.account.id} and id = ${desk.bookingType} for no key update`;
     let hasBooked = false;
@@ -91,7 +88,7 @@ describe('a booking type that is deleted while it is booked', () => {
     expect(hasBooked).toBe(true);
   });
 
-  it('either has its appointment and is kept, or has none and is gone, in many races', async () => {
+  it('either keeps its appointment or is deleted without one, in many races', async () => {
     const names = Array.from({ length: 30 }, (_, index) => `Type ${index}`);
     const types = await Promise.all(
       names.map((name) =>

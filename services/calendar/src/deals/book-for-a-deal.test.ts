@@ -19,7 +19,7 @@ describe('an appointment for a deal', () => {
 
   const openDeal = async (account: TestAccount) => (await account.client.crm.deals.create({ body: { title: 'x' } })).id;
 
-  it('shows it everywhere, until the deal is deleted', async () => {
+  it('shows the deal everywhere until the deal is deleted', async () => {
     const desk = await openDesk(platform);
     const [deal, other] = [await openDeal(desk.account), await openDeal(desk.account)];
     const booked = await desk.book(at(9), { deal: deal.toUpperCase() });
@@ -30,12 +30,12 @@ describe('an appointment for a deal', () => {
     expect(event.data.appointment.deal).toBe(deal);
     const kept = await desk.book(at(10), { deal: other });
     await desk.account.client.crm.deals.delete({ params: { deal_id: deal } });
-    await waitFor('the deal to be gone', async () => (await dealOf(desk, booked.body.id)) === null);
+    await waitFor('the deal to be removed', async () => (await dealOf(desk, booked.body.id)) === null);
     expect(await desk.book(at(11), { deal })).toMatchObject(refused);
     expect(await dealOf(desk, kept.body.id)).toBe(other);
   });
 
-  it('is refused where the account has no such deal', async () => {
+  it('is rejected if the account has no such deal', async () => {
     const [desk, stranger] = [await openDesk(platform), await openDesk(platform)];
     const foreign = await openDeal(stranger.account);
     expect((await stranger.book(at(9), { deal: foreign })).status).toBe(201);
@@ -45,12 +45,12 @@ describe('an appointment for a deal', () => {
     expect((await desk.book(at(9), { deal: null })).body.deal).toBeNull();
   });
 
-  it('is refused where the account has no Pipelines, even for a deal that it had', async () => {
+  it('is rejected if the account has no Pipelines, even for an earlier deal', async () => {
     const desk = await openDesk(platform);
     const deal = await openDeal(desk.account);
     expect((await desk.book(at(9), { deal })).status).toBe(201);
     await platform.admin('PATCH', `/admin/accounts/${desk.account.id}`, { modules: { crm: { on: false } } });
-    const response = await waitFor('Pipelines to be off', async () => {
+    const response = await waitFor('Pipelines to be switched off', async () => {
       const tried = await desk.book(at(10), { deal: randomUUID() });
       return /Pipelines/.test(tried.body.error.message) && tried;
     });
@@ -59,7 +59,7 @@ describe('an appointment for a deal', () => {
     expect((await desk.book(at(10))).status).toBe(201);
   });
 
-  it('belongs to no deal in the end that is deleted while it is booked', async () => {
+  it('finally has no deal if the deal is deleted during the booking', async () => {
     const desk = await openDesk(platform);
     const appointments: string[] = [];
     for (let hour = 9; hour < 17; hour++) {
@@ -83,7 +83,7 @@ describe('an appointment for a deal', () => {
 describe('while Pipelines is unavailable or late', () => {
   let platform: Platform;
   beforeAll(async () => {
-    // The stand-in replies only after what it waits for: no request of these tests may time out.
+    // The stand-in replies only after an event that the test controls, so no request may time out.
     platform = await startPlatform({ services: ['cdp', 'calendar'], env: { BUS_REQUEST_TIMEOUT_MS: '30000' } });
     platform.clock.set('2026-06-01T08:00:00Z');
   }, 60_000);
@@ -107,7 +107,7 @@ describe('while Pipelines is unavailable or late', () => {
     updated_at: at(8),
   });
 
-  it('a deal that was asked for once is known; another one is 503 with Retry-After, and nothing is booked', async () => {
+  it('a deal requested before is known; another one leads to 503 with Retry-After, without a booking', async () => {
     const desk = await openDesk(platform);
     const [known, unknown] = [randomUUID(), randomUUID()];
     const crm = await connectCrm();
@@ -116,7 +116,7 @@ describe('while Pipelines is unavailable or late', () => {
       asked++;
       return { deal: dealWith(deal) };
     });
-    // A contact that was added just now is requested in the same prefetch.
+    // A new contact is requested in the same prefetch.
     const { id: contact } = await desk.post('/v1/cdp/contacts', { name: 'Brand New' });
     await waitFor('the stand-in', async () => (await desk.book(at(9), { deal: known, contact })).status === 201);
     expect((await desk.book(at(10), { deal: known })).status).toBe(201);
@@ -129,14 +129,14 @@ describe('while Pipelines is unavailable or late', () => {
     expect((await desk.book(at(12))).body.deal).toBeNull();
   });
 
-  /** Says that a deal was deleted, as Pipelines would. */
+  /** Publishes the deletion of a deal, like Pipelines. */
   const remove = async (crm: Bus, account: string, deal: string, sequence: number) => {
     const [id, kind] = [randomUUIDv7(), 'deal.deleted'];
     const event = { id, type: kind, timestamp: at(8), account, mode: 'live', data: { deal: { id: deal } } };
     await crm.publish({ id, kind, audience: 'internal', sequence, envelope: JSON.stringify(event), trace: undefined });
   };
 
-  it('a deletion waits for the booking that names the deal, and takes it from the appointment', async () => {
+  it('a deletion waits for a booking for the deal, then removes the deal from the appointment', async () => {
     const desk = await openDesk(platform);
     const crm = await connectCrm();
     crm.handle(getDealSummary, async (_account, { deal }) => ({ deal: dealWith(deal) }));
@@ -146,7 +146,7 @@ describe('while Pipelines is unavailable or late', () => {
       await waitFor('the stand-in', async () => (await desk.book(at(9), { deal })).status === 201);
       let booking: ReturnType<Desk['book']> | undefined;
       await inTransaction(sql, async (tx) => {
-        await tx`lock table appointment_history in exclusive mode`; // the booking stops with its appointment written
+        await tx`lock table appointment_history in exclusive mode`; // the booking waits after writing its appointment
         const waiting = async () => {
           const [row] = await sql<{ waiting: number; deleted: boolean }[]>`
             select (select count(*)::int from pg_stat_activity
@@ -157,17 +157,17 @@ describe('while Pipelines is unavailable or late', () => {
         booking = desk.book(at(10), { deal });
         await waitFor('the booking to stop', async () => (await waiting()) === 1);
         await remove(crm, desk.account.id, deal, 1);
-        await waitFor('the deletion to wait, or to be done', async () => (await waiting()) === 2);
+        await waitFor('the deletion to wait or to end', async () => (await waiting()) === 2);
       });
       const { status, body } = await booking!;
       expect([status, body.deal]).toEqual([201, deal]);
-      await waitFor('the deal to be gone', async () => (await dealOf(desk, body.id)) === null);
+      await waitFor('the deal to be removed', async () => (await dealOf(desk, body.id)) === null);
     } finally {
       await crm.close();
     }
   });
 
-  it('a reply that a deletion overtook brings the deal back to no appointment', async () => {
+  it('a reply that arrives after the deletion does not restore the deal', async () => {
     const desk = await openDesk(platform);
     const crm = await connectCrm();
     const [marker, late] = [randomUUID(), randomUUID()];

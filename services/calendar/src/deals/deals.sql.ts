@@ -1,8 +1,8 @@
 import type { Sql } from '@customer-platform/service-kit';
 
 /**
- * Returns whether appointments can belong to the deal, undefined if the copy does not have it. Its deletion waits until
- * the transaction ends, so that it sees the appointment that is being booked for it.
+ * Returns whether appointments can belong to the deal, or undefined if the copy does not have it. The deal's deletion waits until this transaction
+ * ends, and then includes the new appointment.
  */
 export async function holdDeal(tx: Sql, accountId: string, id: string): Promise<boolean | undefined> {
   const [row] = await tx<{ deleted: boolean }[]>`
@@ -10,12 +10,12 @@ export async function holdDeal(tx: Sql, accountId: string, id: string): Promise<
   return row && !row.deleted;
 }
 
-/** Records that the account has this deal; a known deletion stays. */
+/** Records that the account has this deal. A recorded deletion stays. */
 export async function insertDeal(tx: Sql, accountId: string, id: string) {
   await tx`insert into deals (account_id, id, deleted) values (${accountId}, ${id}, false) on conflict do nothing`;
 }
 
-/** Marks a deal as deleted: its appointments, which may be very many, show it no longer, and no other can belong to it. */
+/** Marks a deal as deleted. Appointments no longer show it, without an update of their rows, and new ones cannot belong to it. */
 export async function removeDeal(tx: Sql, accountId: string, id: string) {
   await tx`
     insert into deals (account_id, id, deleted) values (${accountId}, ${id}, true)

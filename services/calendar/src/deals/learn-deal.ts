@@ -2,7 +2,7 @@ import { getDealSummary } from '@customer-platform/contracts/crm';
 import type { PrefetchCall } from '@customer-platform/service-kit';
 import { insertDeal } from './deals.sql.ts';
 
-/** Returns a prefetch that asks Pipelines for a deal that the copy does not have, and records it. */
+/** Returns prefetch work that requests a missing deal from Pipelines and stores it. */
 export function learnDeal(id: string): (call: PrefetchCall) => Promise<void> {
   return async ({ account, onConnection, ask }) => {
     const { deal } = await ask(getDealSummary, { deal: id });

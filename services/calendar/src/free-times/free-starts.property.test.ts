@@ -7,7 +7,7 @@ import { type LocalRange, weekdays } from './local-day.ts';
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Zones with the date (and the kind of change) around which everything is tried. */
+/** Zones with the date, and the kind of clock change, around which starts are tested. */
 const places: [zone: string, date: string][] = [
   ['UTC', '2026-06-15'],
   ['Asia/Kathmandu', '2026-06-15'],
@@ -25,7 +25,7 @@ const places: [zone: string, date: string][] = [
   ['America/St_Johns', '2010-11-07'],
 ];
 
-/** Returns the clock readings of every minute of nine days around the date: all that the oracle knows of the zone. */
+/** Returns the local time of each minute of nine days around the date, which is all the oracle knows. */
 const minutesAround = (zone: string, date: string) => {
   const from = Date.parse(`${date}T00:00Z`) - 4 * dayMs;
   const readings = Array.from({ length: 9 * 1_440 }, (_, index) =>
@@ -59,7 +59,7 @@ const openMinutes = ({ readings }: Minutes, candidate: Candidate<number>): boole
   return open;
 };
 
-/** All refusals of every minute, found by looking at each minute of the appointment. */
+/** Returns all refusals for each minute, by checking each minute of the appointment. */
 const oracle = (minutes: Minutes, bookingType: BookableType, candidate: Candidate<number>, now: number) => {
   const open = openMinutes(minutes, candidate);
   const held = (ranges: Candidate<number>['taken']) =>
@@ -125,8 +125,8 @@ const candidates = (date: string): fc.Arbitrary<Candidate<number>> => {
   });
 };
 
-describe('free times against a look at every minute', () => {
-  it.each(places)('a start is listed exactly when nothing refuses it: %s around %s', (zone, date) => {
+describe('free times compared with a check of every minute', () => {
+  it.each(places)('a start is listed exactly if it has no refusals: %s around %s', (zone, date) => {
     const minutes = minutesAround(zone, date);
     const staff = fc.array(candidates(date), { minLength: 1, maxLength: 3 });
     const nowMs = fc.integer({ min: -2 * dayMs, max: dayMs });

@@ -3,7 +3,7 @@ import { weekOf } from '../../test/calendar.ts';
 import { type BookableType, type Candidate, freeStarts, refusalsOf } from './free-starts.ts';
 import type { TimeRange } from './local-day.ts';
 
-/** Examples of what free-starts.property.test.ts tests against a look at every minute, and of parts of a minute. */
+/** Examples of the rules that free-starts.property.test.ts compares with a check of every minute, and of fractions of a minute. */
 const at = Date.parse;
 const range = (from: string, to: string): TimeRange => ({ startsAt: at(from), endsAt: at(to) });
 const halfHour: BookableType = {
@@ -39,18 +39,18 @@ describe('a free start', () => {
   it.each<[string, Search, string[]]>([
     ['ends within the open hours', { type: { duration_minutes: 45 } }, ['09:00', '09:30', '10:00']],
     [
-      'lies on a grid that is counted from midnight, whenever the day opens',
+      'is on a grid counted from midnight, whatever the opening time',
       { staff: [{ ...ada, hours: weekOf(['09:10', '11:00']) }] },
       ['09:30', '10:00', '10:30'],
     ],
-    ['may touch the appointment before and the one after', taken, ['09:00', '10:00', '10:30']],
+    ['may be adjacent to other appointments', taken, ['09:00', '10:00', '10:30']],
     [
-      'leaves its prep free after the appointment before, and may use the time before opening for it',
+      'keeps its prep free after the previous appointment, and may use time before opening for it',
       { ...taken, type: { prep_minutes: 15 } },
       ['09:00', '10:30'],
     ],
-    ['has no time off in itself', away, ['09:30', '10:00', '10:30']],
-    ['has no time off in its prep', { ...away, type: { prep_minutes: 30 } }, ['10:00', '10:30']],
+    ['does not overlap time off', away, ['09:30', '10:00', '10:30']],
+    ['has a prep that does not overlap time off', { ...away, type: { prep_minutes: 30 } }, ['10:00', '10:30']],
     ['has the hours of a date where there are some', { staff: [{ ...ada, overrides: closed }] }, ['14:00', '14:30']],
     [
       'lies in open hours that overlap as in joined ones',
@@ -61,7 +61,7 @@ describe('a free start', () => {
     expect(starts({ ...monday, ...search })).toEqual(times.map((time) => `2026-06-01T${time}`));
   });
 
-  it('may be exactly at the notice and exactly at the end of the window, and no millisecond beyond', () => {
+  it('may be exactly at the notice or the end of the window, and not a millisecond beyond', () => {
     const type = { min_notice_minutes: 60, window_days: 1 };
     const window = { from: '2026-06-01T00:00Z', to: '2026-06-05T00:00Z', type };
     const all = ['2026-06-01T09:00', '2026-06-01T09:30', '2026-06-01T10:00', '2026-06-01T10:30'];
@@ -72,7 +72,7 @@ describe('a free start', () => {
   });
 });
 
-it('a refusal names all reasons, for parts of a minute too', () => {
+it('a refusal has all reasons, also for fractions of a minute', () => {
   const taken = [range('2026-05-01T00:00Z', '2026-06-01T00:00Z')];
   const candidate = { ...ada, active: false, taken, timeOff: taken };
   const refusals = (startsAt: string, who = ada) => {

@@ -10,13 +10,13 @@ import {
   type TimeRange,
 } from './local-day.ts';
 
-/** The parts of a booking type that decide when it can start; units as the names say. */
+/** The parts of a booking type that determine its possible starts, in the units of their names. */
 export type BookableType = Pick<
   BookingType,
   'duration_minutes' | 'prep_minutes' | 'slot_interval_minutes' | 'min_notice_minutes' | 'window_days'
 >;
 
-/** A teammate who may be booked. `taken` holds [blocked_from, ends_at) of what they have booked, `timeOff` their absences. */
+/** A teammate who may be booked. `taken` holds [blocked_from, ends_at) of booked appointments, `timeOff` absences. */
 export type Candidate<Id> = Hours & {
   id: Id;
   active: boolean;
@@ -31,15 +31,14 @@ type Start = Rules & { startsAt: number };
 type Search<Id> = Rules & { staff: readonly Candidate<Id>[]; from: number; to: number; limit: number };
 
 /**
- * Returns the free starts in [from, to), ascending, at most `limit`; each with the teammates who can take it in the
- * order of `staff`. Instants are epoch milliseconds. Exactly the starts for which `refusalsOf` finds a teammate without
- * refusal: both use the same availability.
+ * Returns at most `limit` free starts in [from, to), ascending, each with its available teammates in the order of `staff`. Times are epoch
+ * milliseconds. A start is free exactly if `refusalsOf` returns no reasons for some teammate: both use the same availability.
  */
 export function freeStarts<Id>(search: Search<Id>): FreeStart<Id>[] {
   return [...freeStartPieces(search)].flat();
 }
 
-/** Returns the same, one after the other in pieces that take a millisecond or so: a piece for each teammate, and one for each day. */
+/** Yields the free starts in pieces of about a millisecond: an empty one per teammate, then one per day. */
 export function* freeStartPieces<Id>(search: Search<Id>): Generator<FreeStart<Id>[]> {
   const { bookingType, zone, staff, limit } = search;
   const { earliest, latest } = bookableWindow(search);
@@ -67,12 +66,12 @@ export function* freeStartPieces<Id>(search: Search<Id>): Generator<FreeStart<Id
   }
 }
 
-/** Returns all reasons why this teammate cannot take this start (epoch milliseconds), in one order; empty if it is free. */
+/** Returns all reasons why this teammate cannot take this start (epoch ms), in a fixed order; empty if free. */
 export function refusalsOf<Id>({ candidate, ...start }: Start & { candidate: Candidate<Id> }): BlockedReason[] {
   return refusalsAt(start)(candidate);
 }
 
-/** Returns the function that says so of each teammate: what is the same for all of them is calculated once. */
+/** Returns `refusalsOf` as a function of the teammate, with everything else calculated once. */
 export function refusalsAt(start: Start): <Id>(candidate: Candidate<Id>) => BlockedReason[] {
   const { bookingType, zone, startsAt } = start;
   const { earliest, latest } = bookableWindow(start);
@@ -93,10 +92,7 @@ export function refusalsAt(start: Start): <Id>(candidate: Candidate<Id>) => Bloc
   };
 }
 
-/**
- * Returns the instants in [from, to) whose local time exists and is a multiple of the interval from midnight,
- * ascending.
- */
+/** Returns, ascending, the instants in [from, to) whose local time exists and is a multiple of the interval since midnight. */
 function gridStarts(days: readonly LocalDay[], intervalMinutes: number, from: number, to: number): number[] {
   const starts: number[] = [];
   for (const day of days) {
@@ -115,16 +111,10 @@ function bookableWindow({ bookingType, now }: Rules): { earliest: number; latest
   };
 }
 
-/**
- * Availability of a teammate by start: those from which an appointment ends within an open range, and those that
- * overlap time off or a booking.
- */
+/** Availability of a teammate by start. `open` has starts whose appointment ends within an open range; the others have starts that would overlap. */
 type Availability = { open: RangeCursor; timeOff: RangeCursor; taken: RangeCursor };
 
-/**
- * Cursor over ranges sorted by start: `next` is the first that has not begun at the last start checked, `latestEnd` the
- * latest end before it.
- */
+/** Cursor over ranges sorted by start. `next` is the first range after the last checked instant; `latestEnd` is the latest end before it. */
 type RangeCursor = { ranges: TimeRange[]; next: number; latestEnd: number };
 
 function availabilityOf<Id>(
@@ -134,9 +124,9 @@ function availabilityOf<Id>(
 ): Availability {
   const durationMs = bookingType.duration_minutes * minuteMs;
   const prepMs = bookingType.prep_minutes * minuteMs;
-  // What is shorter holds no start: a teammate may have dozens of such ranges a day.
+  // Shorter ranges contain no start, and a teammate may have dozens of them per day.
   const open = openRanges(candidate, days).filter(({ startsAt, endsAt }) => endsAt - startsAt >= durationMs);
-  // [start − prep, start + duration) overlaps [a, b) exactly when start lies in (a − duration, b + prep).
+  // [start − prep, start + duration) overlaps [a, b) exactly if start is in (a − duration, b + prep).
   const blocking = (range: TimeRange) => ({ startsAt: range.startsAt - durationMs + 1, endsAt: range.endsAt + prepMs });
   return {
     open: cursorOf(open.map((range) => ({ startsAt: range.startsAt, endsAt: range.endsAt - durationMs + 1 }))),
@@ -150,7 +140,7 @@ function cursorOf(ranges: TimeRange[]): RangeCursor {
   return { ranges, next: 0, latestEnd: -Infinity };
 }
 
-/** Returns whether a range holds the instant. Instants must ascend from call to call: each range is visited once. */
+/** Returns whether a range contains the instant. Instants must ascend from call to call, so each range is visited once. */
 function isWithin(cursor: RangeCursor, instant: number): boolean {
   for (let range = cursor.ranges[cursor.next]; range && range.startsAt <= instant; range = cursor.ranges[cursor.next]) {
     cursor.latestEnd = Math.max(cursor.latestEnd, range.endsAt);

@@ -1,11 +1,11 @@
 import { setImmediate as letOthersGoOn } from 'node:timers/promises';
 
-/** Time for which pieces are calculated without a break. */
+/** Milliseconds of calculation after which the event loop gets a turn. */
 const stretchMs = 10;
 
 /**
- * Goes through a calculation over what an account stores, and returns what its pieces return, each of which takes some milliseconds at most. The
- * event loop does its other work every 10 ms. Throws what a piece throws.
+ * Runs a calculation in pieces of a few milliseconds and returns their results. Yields to the event loop after every 10 ms. Rethrows the error of a
+ * piece.
  */
 export async function inStretches<Piece>(pieces: Iterable<Piece>): Promise<Piece[]> {
   const done: Piece[] = [];

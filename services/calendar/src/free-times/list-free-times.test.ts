@@ -18,7 +18,7 @@ const explain = (desk: Desk, starts_at: string, more: Record<string, string> = {
 const open = (...ranges: [string, string][]) => ({ ada: { hours: weekOf(...ranges) } });
 
 describe('the list of free times', () => {
-  it('shows each start with its end and who can take it, in the order in which they would be chosen', async () => {
+  it('shows each start with its end and the available teammates in order of preference', async () => {
     const staff = { ada: { hours: weekOf(['09:00', '10:00']) }, bob: { hours: weekOf(['09:30', '10:30']) } };
     const desk = await openDesk(platform, { staff, bookingType: { default_staff: emailOf('bob') } });
     const [ada, bob] = [
@@ -39,7 +39,7 @@ describe('the list of free times', () => {
     expect(await desk.starts({ from: '2026-03-26', to: '2026-03-27', staff: emailOf('ada') })).toHaveLength(2);
   });
 
-  it('skips the hour that the clock leaves out, and lists the first of two equal times', async () => {
+  it('skips the hour that the clock skips, and lists the first of two equal local times', async () => {
     const desk = await openDesk(platform, { staff: open(['01:30', '03:30']), bookingType: { window_days: 365 } });
     expect(await desk.starts({ from: '2026-03-29', to: '2026-03-30' })).toEqual([
       '2026-03-29T01:30:00+01:00',
@@ -55,7 +55,7 @@ describe('the list of free times', () => {
     expect((await desk.book('2026-10-25T02:30:00+02:00')).body.ends_at).toBe('2026-10-25T02:00:00+01:00');
   });
 
-  it('shows the same instants in another zone when one is asked for', async () => {
+  it('shows the same instants in a requested zone', async () => {
     const desk = await openDesk(platform, { staff: open(['09:00', '09:30']) });
     const { body } = await read(desk, { from: '2026-03-28', to: '2026-03-30', timezone: 'America/New_York' });
     expect(body.timezone).toBe('America/New_York');
@@ -65,7 +65,7 @@ describe('the list of free times', () => {
     ]);
   });
 
-  it('begins now and covers seven days unless told otherwise, 31 days at most', async () => {
+  it('by default begins now and covers seven days, at most 31', async () => {
     const desk = await openDesk(platform, { staff: open(['09:00', '09:30']) });
     expect(await desk.starts({})).toEqual([
       ...['26', '27', '28'].map((day) => `2026-03-${day}T09:00:00+01:00`),
@@ -84,7 +84,7 @@ describe('the list of free times', () => {
     }
   });
 
-  it('comes in pages that together are the whole list', async () => {
+  it('is complete when read in pages', async () => {
     const desk = await openDesk(platform);
     const window = { from: '2026-03-26', to: '2026-03-29' };
     const whole = await desk.starts(window);
@@ -101,7 +101,7 @@ describe('the list of free times', () => {
     expect(seen).toEqual(whole);
   });
 
-  it('comes in the same pages where what began before a page reaches into it', async () => {
+  it('has the same pages if appointments overlap their start', async () => {
     const lengths = { duration_minutes: 60, prep_minutes: 45, slot_interval_minutes: 15 };
     const desk = await openDesk(platform, { staff: open(['00:00', '24:00']), bookingType: lengths });
     for (const startsAt of ['2026-03-25T23:15:00+01:00', '2026-03-26T05:00:00+01:00', '2026-03-26T22:30:00+01:00'])
@@ -116,7 +116,7 @@ describe('the list of free times', () => {
     expect(await desk.starts({ ...window, starting_after: '2026-03-28T00:00:00Z' })).toEqual([]);
   });
 
-  it('has pages of a few megabytes at most, however many teammates with however long names', async () => {
+  it('has pages of at most a few megabytes, whatever the number and the names of teammates', async () => {
     const names = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay', 'gus', 'hal', 'ida', 'jon'];
     const staff = Object.fromEntries(names.map((name) => [name, {}]));
     const desk = await openDesk(platform, { staff, bookingType: { slot_interval_minutes: 5 } });
@@ -127,14 +127,14 @@ describe('the list of free times', () => {
     expect(first.body).toMatchObject({ has_more: true, next: first.body.data.at(-1).starts_at });
     expect(first.text.length).toBeLessThan(2.2 * 1024 * 1024);
     const second = await read(desk, { ...window, starting_after: first.body.next, limit: 1 });
-    // The cursor may be sent as it is: its "+" then means a space.
+    // The cursor may be sent unescaped: its "+" then means a space.
     const raw = `booking_type=${desk.bookingType}&from=2026-03-26&to=2026-04-20&limit=1&starting_after=${first.body.next}`;
     expect((await desk.get(`/v1/calendar/free-times?${raw}`)).data).toEqual(second.body.data);
     const after = Date.parse(second.body.data[0].starts_at) - Date.parse(first.body.next);
     expect(after).toBe(5 * 60_000);
   });
 
-  it('leaves out what is taken, and counts an excluded appointment as free', async () => {
+  it('omits taken times, and treats an excluded appointment as free', async () => {
     const desk = await openDesk(platform, { staff: open(['09:00', '10:00']) });
     const window = { from: '2026-03-26', to: '2026-03-27' };
     const { body } = await desk.book('2026-03-26T09:00:00+01:00');
@@ -142,7 +142,7 @@ describe('the list of free times', () => {
     expect(await desk.starts({ ...window, exclude: body.id })).toHaveLength(2);
   });
 
-  it('is refused with the input that is wrong, and while appointments are off', async () => {
+  it('is rejected with the wrong field, and while appointments are off', async () => {
     const desk = await openDesk(platform, { staff: { ada: {}, bob: {} }, bookingType: { staff: [emailOf('ada')] } });
     const wrong: [Record<string, string | number>, string][] = [
       [{ booking_type: 999_999_999 }, 'booking_type'],
@@ -164,7 +164,7 @@ describe('the list of free times', () => {
   });
 });
 
-it('the explanation of a start names each reason of each teammate', async () => {
+it('the explanation of a start has each reason for each teammate', async () => {
   const staff = { ada: {}, bob: { active: false } };
   const desk = await openDesk(platform, { staff, bookingType: { min_notice_minutes: 60, window_days: 10 } });
   await desk.book('2026-03-26T09:00:00+01:00');
@@ -208,7 +208,7 @@ const desks = fc.record({
   }),
 });
 
-it('free times and bookings agree, whatever was completed or cancelled: every listed time can be booked, every unlisted one is refused', async () => {
+it('free times and bookings agree, also after completions and cancellations: exactly the listed times can be booked', async () => {
   await fc.assert(
     fc.asyncProperty(desks, async ({ timezone, hours, picks, ...lengths }) => {
       const ada = { hours, overrides: { '2026-03-29': [['00:00', '04:00']] } };
@@ -231,7 +231,7 @@ it('free times and bookings agree, whatever was completed or cancelled: every li
   );
 }, 60_000);
 
-/** Every fifth minute of the window: all starts, and as many that are none. */
+/** Every fifth minute of the window: all starts, and as many other times. */
 function minutesOf({ from, to }: { from: string; to: string }): number[] {
   const [first, last] = [Date.parse(from), Date.parse(to)];
   return Array.from({ length: (last - first) / 300_000 }, (_, index) => first + index * 300_000);

@@ -54,12 +54,12 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
   },
 });
 
-/** Returns about how many bytes a start takes: with many teammates a thousand of them are tens of megabytes. */
+/** Returns the approximate size of a start in bytes. With many teammates, a thousand starts take tens of megabytes. */
 function bytesOf({ staff }: FreeStart<OfferedTeammate>): number {
   return staff.reduce((sum, { name, email }) => sum + name.length + email.length + 24, 80);
 }
 
-/** Returns the requested window; a date stands for its first instant, and seven days after a date is a date again. */
+/** Returns the requested window. A date means its first instant, and the default end of a window that starts with a date is a date too. */
 function windowOf(query: { from?: string | undefined; to?: string | undefined }, zone: string, now: Date) {
   const from = query.from === undefined ? now : instantOf(query.from, zone);
   if (query.to !== undefined) return { from, to: instantOf(query.to, zone) };
@@ -70,10 +70,7 @@ function windowOf(query: { from?: string | undefined; to?: string | undefined },
   return { from, to: new Date(to) };
 }
 
-/**
- * Returns whether a window is longer than `days` both by the clock and in elapsed time: a clock change does not make it
- * longer.
- */
+/** Returns whether a window exceeds `days` in local and in elapsed time, so that clock changes do not matter. */
 function isLongerThan(days: number, from: Date, to: Date, zone: string): boolean {
   const elapsedMs = to.getTime() - from.getTime();
   const byClockMs = localAt(to.getTime(), zone) - localAt(from.getTime(), zone);

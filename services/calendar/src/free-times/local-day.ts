@@ -3,15 +3,14 @@ import { dayMs, firstInstantOf, localAt, offsetStretches } from '@customer-platf
 export const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 export type Weekday = (typeof weekdays)[number];
 
-/** One date of a zone's calendar; `midnight` is its 00:00 as a local time, `steadyOffset` is null on a day with a change. */
+/** A date in a zone. `midnight` is its 00:00 as local time; `steadyOffset` is null on a day with a clock change. */
 export type LocalDay = { zone: string; date: string; weekday: Weekday; midnight: number; steadyOffset: number | null };
 
 export const minuteMs = 60_000;
 
 /**
- * Returns the dates of a zone from a day before `from` to a day after `to` (instants, epoch ms), ascending. The extra
- * day on either side covers zones that turn their clocks back over midnight, where an instant belongs to the hours of
- * the adjacent day.
+ * Returns the dates of a zone from the day before `from` to the day after `to` (epoch ms), ascending. The extra days cover zones that turn clocks
+ * back over midnight, where an instant belongs to the hours of the adjacent day.
  */
 export function localDays(zone: string, from: number, to: number): LocalDay[] {
   const first = Math.floor(localAt(from, zone) / dayMs) - 1;
@@ -37,7 +36,7 @@ export function instantOfMinute(day: LocalDay, minute: number): number {
   return day.steadyOffset === null ? firstInstantOf(local, day.zone) : local - day.steadyOffset;
 }
 
-/** Returns the same, or null if the clock never shows that minute. */
+/** Like `instantOfMinute`, but returns null if the clock never shows that minute. */
 export function instantOfExistingMinute(day: LocalDay, minute: number): number | null {
   const local = day.midnight + minute * minuteMs;
   if (day.steadyOffset !== null) return local - day.steadyOffset;
@@ -45,10 +44,7 @@ export function instantOfExistingMinute(day: LocalDay, minute: number): number |
   return localAt(instant, day.zone) === local ? instant : null;
 }
 
-/**
- * Returns the offset that holds from a day's first to its last instant, so that its times need addition alone; else
- * null.
- */
+/** Returns the offset of a day without a clock change, which allows conversion by addition; otherwise null. */
 function steadyOffset(zone: string, midnight: number): number | null {
   const first = firstInstantOf(midnight, zone);
   const next = firstInstantOf(midnight + dayMs, zone);
@@ -60,18 +56,18 @@ function steadyOffset(zone: string, midnight: number): number | null {
 /** Half-open, in epoch milliseconds. */
 export type TimeRange = { startsAt: number; endsAt: number };
 
-/** ["09:00", "12:00"]; "24:00" may end a range. */
+/** A range such as ["09:00", "12:00"]; its end may be "24:00". */
 export type LocalRange = readonly [string, string];
 
-/** A teammate's weekly hours, and the dates (YYYY-MM-DD) on which other hours replace them; no ranges = closed. */
+/** A teammate's weekly hours, and dates (YYYY-MM-DD) with other hours. An empty list means closed. */
 export type Hours = {
   hours: Partial<Record<Weekday, readonly LocalRange[]>>;
   overrides: Record<string, readonly LocalRange[]>;
 };
 
 /**
- * Returns the opening hours of a teammate on the given days, as ascending ranges that neither overlap nor touch: ranges
- * that meet at midnight or over a clock change are merged, so that an appointment may cross it.
+ * Returns a teammate's opening hours on the given days, as ascending ranges that do not overlap or touch. Ranges that meet at midnight or at a clock
+ * change are merged, so an appointment may span both.
  */
 export function openRanges({ hours, overrides }: Hours, days: readonly LocalDay[]): TimeRange[] {
   const ranges: TimeRange[] = [];
@@ -93,12 +89,12 @@ function minutesOf(ranges: readonly LocalRange[]): [opens: number, closes: numbe
   return ranges.map(([opens, closes]) => [minuteOfDay(opens), minuteOfDay(closes)]);
 }
 
-/** Returns the minutes from midnight of "HH:MM", 0–1440. */
+/** Converts "HH:MM" to minutes from midnight, 0–1440. */
 function minuteOfDay(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 }
 
-/** Merges ranges that overlap or touch; changes them. */
+/** Merges ranges that overlap or touch. Modifies the ranges. */
 function joined(ranges: TimeRange[]): TimeRange[] {
   ranges.sort((a, b) => a.startsAt - b.startsAt);
   const result: TimeRange[] = [];

@@ -4,13 +4,13 @@ import type { Fragment, Sql } from '@customer-platform/service-kit';
 import type { SettingsRow } from '../settings/settings.sql.ts';
 import type { LocalRange } from './local-day.ts';
 
-/** Starts and ends of [start, end) ranges, in milliseconds since 1970; united where the booking type's prep and length do not fit between them. */
+/** Starts and ends in epoch milliseconds of [start, end) ranges, merged where no appointment of the type fits between them. */
 export type RangesMs = [number[], number[]];
 
-/** A booking type with all that decides about starts. */
+/** A booking type with everything that determines its starts. */
 export type OfferedType = Omit<BookingType, 'staff' | 'default_staff'>;
 
-/** A teammate as the booking type lists them; `in_team` false: removed from the account's team. */
+/** A teammate of a booking type. `in_team` is false after they left the account's team. */
 export interface OfferedTeammate extends Omit<Staff, 'hours' | 'overrides'> {
   id: number;
   in_team: boolean;
@@ -20,7 +20,7 @@ export interface OfferedTeammate extends Omit<Staff, 'hours' | 'overrides'> {
   time_off: RangesMs;
 }
 
-/** The rows of an offer: `staff` in the order in which they are tried; null for what does not exist. */
+/** The rows of an offer. `staff` is in the order of preference; missing rows are null. */
 export interface OfferRows {
   booking_type: OfferedType | null;
   settings: SettingsRow | null;
@@ -29,22 +29,22 @@ export interface OfferRows {
   staff: OfferedTeammate[];
 }
 
-/** Request of an offer: starts from `from` to `to`, both inclusive. */
+/** Request for an offer: starts from `from` to `to`, both inclusive. */
 export interface OfferRequest {
   accountId: string;
   bookingTypeId: number;
   from: Date;
   to: Date;
-  /** Only this teammate. */
+  /** Restricts the offer to this teammate. */
   staff?: string | undefined;
   contact?: string | undefined;
-  /** An appointment whose own time does not count, and whose lengths do. */
+  /** An appointment whose time counts as free, and whose duration and preparation time are used. */
   exclude?: string | undefined;
 }
 
 /**
- * Selects the [start, end) ranges of the rows `near`, united where the appointment does not fit between them: no start there is free, and a teammate who
- * is booked around the clock has one range instead of 9,000.
+ * Selects the [start, end) ranges of the rows `near`, merged if the appointment does not fit between them. A teammate who is booked around the clock
+ * then has one range instead of 9,000.
  */
 const unitedMs = (tx: Sql, near: Fragment) => tx`
   (select json_build_array(${epochsMs(tx, tx`lower(united)`)}, ${epochsMs(tx, tx`upper(united) - o.too_short`)})
@@ -52,20 +52,20 @@ const unitedMs = (tx: Sql, near: Fragment) => tx`
 const epochsMs = (tx: Sql, instant: Fragment) => tx`
   to_json(coalesce(array_agg(round(date_part('epoch', ${instant}) * 1000)), '{}'))`;
 
-/** Selects the overrides of the window's dates, whose texts are made once: a teammate may have a thousand, of a hundred. */
+/** Selects only the overrides within the window, since a teammate may have 1,000 of them. */
 const overridesNear = (tx: Sql) => tx`
   (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(s.overrides)
    where key between o.first_day and o.last_day)`;
 
 /**
- * Returns everything that decides about starts in a window, in one statement whatever the number of days, teammates and
- * appointments: of these only what can overlap the window is read, by index.
+ * Returns everything that determines the starts in a window, in one statement. Reads by index only the appointments and time off that can overlap the
+ * window.
  */
 export async function selectOffer(tx: Sql, request: OfferRequest): Promise<OfferRows> {
   const { accountId, bookingTypeId, from, to, staff = null, contact = null, exclude = null } = request;
-  // All that overlaps the window of one start refuses it: one is enough, and a hundred teammates may have a thousand each.
+  // For a window of one start, one overlapping row of time off suffices to exclude it. 100 teammates may have 1,000 rows each.
   const mostTimeOff = from.getTime() === to.getTime() ? 1 : null;
-  // A row for each teammate: the driver parses one at a time, and others' requests go on in between.
+  // One row per teammate: the driver parses rows one by one and yields to other requests in between.
   const [common, ...team] = await tx<(Omit<OfferRows, 'staff'> & { teammate: OfferedTeammate })[]>`
     with excluded as (
       select booking_type_id, round(date_part('epoch', ends_at - starts_at) / 60) as duration_minutes,

@@ -15,26 +15,26 @@ const from = new Date('2026-03-26T00:00:00Z');
 const to = new Date('2026-03-28T00:00:00Z');
 const alwaysOpen = { hours: weekOf(['00:00', '24:00']) };
 
-/** Range of `minutes` that begins so many minutes after the window. */
+/** A range of `minutes` that begins so many minutes after the start of the window. */
 const rangeAt = (start: number, minutes: number): TimeRange => ({
   startsAt: from.getTime() + start * minuteMs,
   endsAt: from.getTime() + (start + minutes) * minuteMs,
 });
 
-/** Ranges of `minutes` from the window's beginning to its end, one every `step` minutes. */
+/** Ranges of `minutes` over the whole window, one every `step` minutes. */
 const everyMinutes = (step: number, minutes: number) =>
   Array.from({ length: (to.getTime() - from.getTime()) / (step * minuteMs) }, (_, index) =>
     rangeAt(index * step, minutes),
   );
 
-/** Has every teammate of the desk booked in these ranges, and nowhere else. */
+/** Replaces all appointments of the desk's teammates by these ranges. */
 async function fill(desk: Desk, taken: TimeRange[]): Promise<void> {
   const sql = platform.database('calendar');
   await sql`delete from appointments where account_id = ${desk.account.id}`;
   await insertAppointments(sql, desk, taken);
 }
 
-/** Has every teammate of the desk absent in these ranges, and never else. */
+/** Replaces all time off of the desk's teammates by these ranges. */
 async function setTimeOff({ account }: Desk, timeOff: TimeRange[]): Promise<void> {
   const sql = platform.database('calendar');
   await sql`delete from time_off where account_id = ${account.id}`;
@@ -57,14 +57,14 @@ const offerOf = (desk: Desk) =>
   loadOffer(platform.database('calendar'), { accountId: desk.account.id, bookingTypeId: desk.bookingType, from, to });
 
 describe('the offer of a full calendar', () => {
-  it('has one range of each teammate who is booked around the clock, however short the appointments', async () => {
+  it('has one range per teammate who is booked around the clock, however short the appointments', async () => {
     const desk = await openDesk(platform, { staff: { ada: alwaysOpen, bob: alwaysOpen } });
     await fill(desk, everyMinutes(5, 5));
     const { candidates } = await offerOf(desk);
     expect(candidates.map(({ taken }) => taken)).toEqual([[rangeAt(0, 2_880)], [rangeAt(0, 2_880)]]);
   });
 
-  it('has ranges apart only where the appointment and its prep fit between them', async () => {
+  it('separates ranges only if the appointment and its prep fit between them', async () => {
     const desk = await openDesk(platform, { staff: { ada: alwaysOpen } });
     await fill(desk, [rangeAt(0, 60), rangeAt(104, 60), rangeAt(209, 60)]);
     await setLengths(desk, 30, 15);
@@ -73,7 +73,7 @@ describe('the offer of a full calendar', () => {
     expect((await offerOf(desk)).candidates[0]!.taken).toEqual([rangeAt(0, 60), rangeAt(104, 60), rangeAt(209, 60)]);
   });
 
-  it('reads none of the appointments that have ended, however many there are of one time', async () => {
+  it('reads no past appointments, however many there are', async () => {
     const desk = await openDesk(platform, { staff: { ada: alwaysOpen } });
     await fill(desk, [rangeAt(600, 30)]);
     const sql = platform.database('calendar');
@@ -87,7 +87,7 @@ describe('the offer of a full calendar', () => {
     });
   });
 
-  it('unites periods of time off that overlap, as many as a teammate may have', async () => {
+  it('merges overlapping time off, up to the limit of a teammate', async () => {
     const desk = await openDesk(platform, { staff: { ada: alwaysOpen } });
     await setTimeOff(desk, everyMinutes(5, 500));
     expect((await offerOf(desk)).candidates[0]!.timeOff).toEqual([rangeAt(0, 2_875 + 500)]);
@@ -99,7 +99,7 @@ const gaps = fc.array(fc.tuple(fc.integer({ min: 0, max: 120 }), fc.integer({ mi
 });
 const absences = fc.array(fc.tuple(fc.integer({ min: -600, max: 2_880 }), fc.integer({ min: 1, max: 400 })));
 const desks = fc.record({
-  // One after the other: those of a teammate never overlap.
+  // Consecutive: a teammate's ranges never overlap.
   taken: gaps.map((all) => {
     let at = -300;
     return all.map(([gap, minutes]) => {
@@ -113,7 +113,7 @@ const desks = fc.record({
   prep_minutes: fc.constantFrom(0, 10, 45),
 });
 
-it('united ranges refuse the starts that the single ones refuse, and no other', async () => {
+it('merged ranges refuse exactly the starts that the single ones refuse', async () => {
   const desk = await openDesk(platform, { staff: { ada: alwaysOpen }, bookingType: { slot_interval_minutes: 5 } });
   const startsFor = (bookingType: Parameters<typeof freeStarts>[0]['bookingType'], ada: Candidate<unknown>) => {
     const window = { from: from.getTime(), to: to.getTime(), limit: Infinity };

@@ -7,20 +7,20 @@ import type { Candidate } from './free-starts.ts';
 import type { TimeRange } from './local-day.ts';
 import { type OfferedTeammate, type OfferedType, type OfferRequest, type RangesMs, selectOffer } from './offer.sql.ts';
 
-/** Permits for offers that are in memory while starts are calculated: one with a hundred teammates, all their hours and as many gaps between appointments as fit is 25 MB. */
+/** Limits the offers in memory while starts are calculated. The largest is 25 MB: 100 teammates with all their hours and as many gaps as fit. */
 export const offers = new PermitQueue(new FairPermits(8, 1 / 3), 200, 10_000);
 
 /** An account's offer of one booking type in a window. */
 export interface Offer {
-  /** Undefined if there is no such booking type. Its lengths are those of an excluded appointment of this type. */
+  /** Undefined if the booking type does not exist. If the excluded appointment is of this type, the durations are those of the appointment. */
   bookingType: OfferedType | undefined;
   settings: Settings;
   contact: KnownContact | undefined;
   /** True if the appointment to exclude exists. */
   isExcludedKnown: boolean;
-  /** True if it is of this booking type. */
+  /** True if it is an appointment of this booking type. */
   isExcludedOfType: boolean;
-  /** In the order in which they are tried; their id is the whole teammate. */
+  /** In order of preference. The `id` is the whole teammate. */
   candidates: Candidate<OfferedTeammate>[];
 }
 
@@ -40,8 +40,8 @@ export async function loadOffer(tx: Sql, request: OfferRequest): Promise<Offer> 
 }
 
 /**
- * Returns the booking type of an offer. Throws invalid_request, field booking_type, where it is not switched on, unless an appointment of it is moved; and field
- * staff where a teammate was asked for who does not take it.
+ * Returns the booking type of an offer. Throws invalid_request with field `booking_type` if it is switched off, unless an appointment of this type is
+ * moved. Throws it with field `staff` if the requested teammate does not take this type.
  */
 export function offeredType(offer: Offer, staff: string | undefined): OfferedType {
   const { bookingType, isExcludedOfType, candidates } = offer;
@@ -63,7 +63,7 @@ function candidateOf(teammate: OfferedTeammate): Candidate<OfferedTeammate> {
     active,
     hours,
     overrides,
-    // Made when they are read, one teammate after the other: those of a hundred at once would hold others' requests up.
+    // Created on access, one teammate at a time: converting all of them at once would block the event loop.
     get taken() {
       return rangesOf(taken);
     },

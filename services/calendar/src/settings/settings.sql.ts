@@ -1,7 +1,7 @@
 import type { Settings } from '@customer-platform/contracts/calendar';
 import type { Sql } from '@customer-platform/service-kit';
 
-/** Settings of an account that never changed them. */
+/** Settings of an account without a row. */
 const defaultSettings: Settings = {
   enabled: true,
   mode: 'online',
@@ -32,7 +32,7 @@ export async function selectSettings(tx: Sql, accountId: string): Promise<Settin
   return settingsOf(row);
 }
 
-/** Serializes changes of an account's settings, also if it has no row yet. */
+/** Serializes changes of an account's settings, even if it has no row yet. */
 export async function lockSettings(tx: Sql, accountId: string) {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`settings ${accountId}`}, 0))`;
 }

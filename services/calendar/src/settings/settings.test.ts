@@ -8,7 +8,7 @@ afterAll(() => platform.stop());
 const path = '/v1/calendar/settings';
 
 describe('the settings', () => {
-  it('begin with defaults and are changed by key', async () => {
+  it('start with defaults and change by key', async () => {
     const desk = await openDesk(platform);
     const defaults = await desk.get(path);
     expect(defaults).toMatchObject({ enabled: true, mode: 'online', location: '', reminders: [] });
@@ -23,7 +23,7 @@ describe('the settings', () => {
     });
   });
 
-  it('are cleared by null where they may be empty, and refuse null where they must have a value', async () => {
+  it('accept null for optional fields and reject it for required ones', async () => {
     const desk = await openDesk(platform);
     const reminders = [{ minutes_before: 60, channel: 'sms' }];
     const set = await desk.patch(path, { location: 'Here', reminders, mode: 'physical' });
@@ -37,7 +37,7 @@ describe('the settings', () => {
     expect(await desk.patch(path, { reminders: null })).toEqual({ ...set, location: '', reminders: [] });
   });
 
-  it('of an account are its own, and changes at once lose none', async () => {
+  it('are separate per account, and concurrent changes are not lost', async () => {
     const [desk, other] = [await openDesk(platform), await openDesk(platform)];
     await Promise.all([
       desk.patch(path, { enabled: false }),
@@ -48,7 +48,7 @@ describe('the settings', () => {
     expect(await other.get(path)).toMatchObject({ enabled: true, mode: 'online', location: '' });
   });
 
-  it('refuse values that are none', async () => {
+  it('reject invalid values', async () => {
     const desk = await openDesk(platform);
     const wrong: Record<string, unknown> = {
       enabled: 'yes',

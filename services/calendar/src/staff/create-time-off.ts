@@ -5,7 +5,7 @@ import { toTimeOff } from './list-time-off.ts';
 import { selectStaff } from './staff.sql.ts';
 import { countTimeOff, insertTimeOff } from './time-off.sql.ts';
 
-/** Free times read all time off of a teammate that lies in their window. */
+/** Bounded because free times read all time off within their window. */
 const maxTimeOff = 1_000;
 
 export const createTimeOff = implement(contract.createTimeOff, {

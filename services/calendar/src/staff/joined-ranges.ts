@@ -1,9 +1,6 @@
 type LocalRange = [string, string];
 
-/**
- * Returns opening hours by weekday or date with the ranges of each day sorted, overlapping ones merged; null and
- * undefined stay.
- */
+/** Sorts the opening hours of each weekday or date and merges overlapping ranges. Keeps null and undefined. */
 export function withJoinedRanges<Days extends Record<string, LocalRange[] | null | undefined>>(days: Days): Days {
   return Object.fromEntries(Object.entries(days).map(([day, ranges]) => [day, ranges && joinedRanges(ranges)])) as Days;
 }

@@ -1,10 +1,10 @@
 import { jsonBytes } from '@customer-platform/service-kit';
 
 const maxDates = 1_000;
-/** Bytes of the overrides of a teammate as JSON, enough for two ranges on each of a thousand dates: each list of the team and each booking reads those of all. */
+/** Limit in bytes of JSON, enough for two ranges on 1,000 dates. Lists of the team and bookings read the overrides of all teammates. */
 const maxBytes = 65_536;
 
-/** Returns what is wrong with a teammate's overrides; undefined if nothing is. Those that are too large already may become smaller. */
+/** Returns an error message for invalid overrides; otherwise undefined. Overrides that exceed the limit already may shrink. */
 export function overridesFault(overrides: object, before: object = {}): string | undefined {
   if (Object.keys(overrides).length > maxDates) {
     return `overrides must have at most ${maxDates} dates; remove past ones with null`;

@@ -2,10 +2,7 @@ import type { Member } from '@customer-platform/contracts/accounts';
 import type { Staff } from '@customer-platform/contracts/calendar';
 import { type Fragment, readUnderLock, type Sql, withinPageBytes } from '@customer-platform/service-kit';
 
-/**
- * A staff profile with its teammate's name; `active` is its own switch, `member_active` is false once they left the
- * team.
- */
+/** A staff profile with the member's name. `active` is the profile's own switch; `member_active` is false after the member left. */
 interface StaffRow extends Staff {
   id: number;
   member_active: boolean;
@@ -14,7 +11,7 @@ interface StaffRow extends Staff {
 /** The values of a staff profile. */
 type Profile = Omit<Staff, 'name' | 'email'>;
 
-/** Returns a staff profile as responses show it: active while switched on and in the team. */
+/** Returns a staff profile as responses show it. It is active if switched on and its member is in the team. */
 export function toStaff({ member_active, ...row }: StaffRow): Staff {
   const { name, email, active, hours, overrides, location, meeting_link } = row;
   return { name, email, active: active && member_active, hours, overrides, location, meeting_link };
@@ -23,7 +20,7 @@ export function toStaff({ member_active, ...row }: StaffRow): Staff {
 const columns = (tx: Sql) => tx`
   s.id, m.name, s.email, s.active, m.active as member_active, s.hours, s.overrides, s.location, s.meeting_link`;
 
-/** Returns a staff profile, undefined if nobody with this email takes bookings. */
+/** Returns a staff profile, or undefined if no teammate with this email takes bookings. */
 export async function selectStaff(tx: Sql, accountId: string, email: string) {
   const [row] = await tx<StaffRow[]>`
     select ${columns(tx)} from staff s join members m on m.account_id = s.account_id and m.email = s.email
@@ -37,7 +34,7 @@ export async function lockStaff(tx: Sql, accountId: string, email: string) {
   return await readUnderLock(lock, () => selectStaff(tx, accountId, email));
 }
 
-/** Lists staff profiles newest first, after the one with id `beforeId`, with their sizes: no more than a page has room for. */
+/** Lists at most a page of staff profiles older than `beforeId`, newest first, with their sizes in bytes. */
 export async function listStaffRows(tx: Sql, accountId: string, beforeId: number | null, limit: number) {
   const page: Fragment = tx`
     select ${columns(tx)}, octet_length(s.overrides::text) + octet_length(s.hours::text) as bytes
@@ -47,7 +44,7 @@ export async function listStaffRows(tx: Sql, accountId: string, beforeId: number
   return await tx<(StaffRow & { bytes: number })[]>`${withinPageBytes(tx, page, tx`id desc`)}`;
 }
 
-/** Inserts a staff profile; returns false if the member has one already. */
+/** Inserts a staff profile. Returns false if the member already has one. */
 export async function insertStaff(tx: Sql, accountId: string, email: string, profile: Profile): Promise<boolean> {
   const { count } = await tx`
     insert into staff ${tx({ account_id: accountId, email, ...columnsOf(tx, profile) })}
@@ -64,17 +61,17 @@ function columnsOf(tx: Sql, { active, hours, overrides, location, meeting_link }
   return { active, hours: tx.json(hours as never), overrides: tx.json(overrides), location, meeting_link };
 }
 
-/** A member of the account's team, as the gateway last said. */
+/** A member of the account's team, from the latest known event or reply of the gateway. */
 type MemberCopy = Omit<Member, 'id'>;
 
-/** Returns a member, undefined if the copy does not have this email. */
+/** Returns a member, or undefined if the copy does not have this email. */
 export async function selectMember(tx: Sql, accountId: string, email: string) {
   const [row] = await tx<MemberCopy[]>`
     select email, name, active from members where account_id = ${accountId} and email = ${email}`;
   return row;
 }
 
-/** Stores the member as of the event with this sequence; an older event changes nothing. */
+/** Stores the member as of the event with this sequence. An older event changes nothing. */
 export async function upsertMember(tx: Sql, accountId: string, member: MemberCopy, sequence: number) {
   await tx`
     insert into members as known (account_id, email, name, active, sequence)

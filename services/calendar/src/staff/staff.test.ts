@@ -11,7 +11,7 @@ const path = '/v1/calendar/staff';
 const create = (body: unknown) => desk.account.request('POST', path, { body });
 
 describe('a teammate', () => {
-  it('is a member of the team, with hours in order and overlapping ones joined', async () => {
+  it('is a member of the team, with sorted hours and merged overlaps', async () => {
     await addMember(platform, desk.account.id, 'mona');
     const made = await create({
       email: 'Mona@Desk.example',
@@ -45,7 +45,7 @@ describe('a teammate', () => {
     expect(await create({ email: 'stranger@desk.example' })).toMatchObject(invalid('email'));
   });
 
-  it('has hours of weekdays alone, which end after they start: another key, or what is no pair of times, is refused with what would be right', async () => {
+  it('has hours by weekday that end after they start; other keys and values are rejected with a correction', async () => {
     await addMember(platform, desk.account.id, 'olga');
     const days = 'mon, tue, wed, thu, fri, sat, sun';
     const time = (last: string) => `must be a time from 00:00 to ${last} as HH:MM, with two digits each, such as 09:00`;
@@ -82,7 +82,7 @@ describe('a teammate', () => {
     });
   });
 
-  it('is changed by key: a date or day that is sent replaces that one, and null removes it', async () => {
+  it('changes by key: a given date or day is replaced, and null removes it', async () => {
     const own = await openDesk(platform);
     const mine = `${path}/${emailOf('ada')}`;
     const override = { '2026-12-24': [['09:00', '12:00']], '2026-12-25': [] };
@@ -95,7 +95,7 @@ describe('a teammate', () => {
     expect(await own.patch(mine, {})).toEqual(changed);
   });
 
-  it('has a field cleared by null where it may be empty, and refuses null where it must have a value', async () => {
+  it('accepts null for optional fields and rejects it for required ones', async () => {
     const own = await openDesk(platform);
     const mine = `${path}/${emailOf('ada')}`;
     const texts = { location: 'Room 1', meeting_link: 'https://meet.example/ada' };
@@ -111,7 +111,7 @@ describe('a teammate', () => {
     expect(await own.get(mine)).toEqual(expected);
   });
 
-  it('whose values are sent as they are is not written', async () => {
+  it('is not written if its values are unchanged', async () => {
     const own = await openDesk(platform);
     const mine = `${path}/${emailOf('ada')}`;
     const overrides = { '2026-12-24': [['09:00', '12:00']] };
@@ -140,7 +140,7 @@ describe('a teammate', () => {
     expect(await version()).not.toBe(written);
   });
 
-  it('who left the team is inactive, and active again after coming back', async () => {
+  it('is inactive after leaving the team, and active again after returning', async () => {
     const id = await addMember(platform, desk.account.id, 'leo');
     await create({ email: emailOf('leo') });
     const isActive = async () => (await desk.get(`${path}/${emailOf('leo')}`)).active;
@@ -151,7 +151,7 @@ describe('a teammate', () => {
     await waitFor('the teammate to be active', isActive);
   });
 
-  it('is listed newest first, in pages named by email', async () => {
+  it('is listed newest first, in pages with emails as cursors', async () => {
     const own = await openDesk(platform, { staff: { ada: {}, bob: {}, cleo: {} } });
     const first = await own.get(`${path}?limit=2`);
     expect(first).toMatchObject({ data: [{ name: 'Cleo' }, { name: 'Bob' }], has_more: true, next: emailOf('bob') });
@@ -162,8 +162,8 @@ describe('a teammate', () => {
   });
 });
 
-describe('teammates with very many hours of single days', () => {
-  it('have a thousand dates and 64 KiB of them at most', async () => {
+describe('teammates with very many overrides', () => {
+  it('have at most 1,000 dates and 64 KiB of them', async () => {
     const own = await openDesk(platform);
     const mine = `${path}/${emailOf('ada')}`;
     const hours = (count: number, from = 0, ranges = 3) =>
@@ -173,7 +173,7 @@ describe('teammates with very many hours of single days', () => {
           [...Array(ranges).keys()].map((hour) => [`0${2 * hour}:00`, `0${2 * hour + 1}:00`]),
         ]),
       );
-    // 69 bytes a date, and the braces in place of the last comma.
+    // 69 bytes per date; the braces replace the last comma.
     const most = Math.floor((65_536 - 1) / 69);
     await own.patch(mine, { overrides: hours(most) });
     const change = (overrides: object) => own.account.request('PATCH', mine, { body: { overrides } });
@@ -185,7 +185,7 @@ describe('teammates with very many hours of single days', () => {
     expect(await (await platform.account()).request('POST', path, { body })).toMatchObject(invalid('overrides'));
   });
 
-  it('end a page sooner, and the pages have them all', async () => {
+  it('shorten a page, and none is missing', async () => {
     const account = await platform.account();
     const ranges = Array.from({ length: 48 }, () => ['09:00', '17:00']);
     const day = (index: number) => new Date(Date.UTC(2026, 0, 1 + index)).toISOString().slice(0, 10);
@@ -210,7 +210,7 @@ describe('time off', () => {
   const take = (from: unknown, to: unknown, reason?: string) =>
     desk.account.request('POST', timeOff, { body: { from, to, reason } });
 
-  it('is taken by dates or instants, shown in the account’s zone, and frees the time again when removed', async () => {
+  it('has dates or instants, is shown in the account’s zone, and frees the time when deleted', async () => {
     const { body } = await take('2026-06-08', '2026-06-10', 'holiday');
     expect(body).toEqual({
       id: expect.any(String),
@@ -239,7 +239,7 @@ describe('time off', () => {
     expect(await take('2026-06-08', '2026-06-09', 'x'.repeat(201))).toMatchObject(invalid('reason'));
   });
 
-  it('is one of at most 1,000 periods of a teammate that have not ended', async () => {
+  it('is limited to 1,000 periods per teammate that have not ended', async () => {
     const own = await openDesk(platform);
     const sql = platform.database('calendar');
     await sql`
@@ -248,7 +248,7 @@ describe('time off', () => {
         lateral (select ${platform.clock.now()}::timestamptz + (n - 2) * interval '1 day' as day from generate_series(1, 1000) as n) as period
       where account_id = ${own.account.id} and email = ${emailOf('ada')}`;
     const add = () => own.account.request('POST', timeOff, { body: { from: '2030-06-11', to: '2030-06-20' } });
-    // The first has ended.
+    // The first one has ended.
     const last = await add();
     expect(last.status).toBe(201);
     const { status, body } = await add();

@@ -8,7 +8,7 @@ export interface TimeOffRow {
   reason: string;
 }
 
-/** Counts a teammate's time off that has not ended, one creation after the other. */
+/** Counts a teammate's time off that has not ended. Concurrent creations are serialized by a lock. */
 export async function countTimeOff(tx: Sql, accountId: string, staffId: number, now: Date): Promise<number> {
   return await countSerially(
     tx,
@@ -17,7 +17,7 @@ export async function countTimeOff(tx: Sql, accountId: string, staffId: number, 
   );
 }
 
-/** Returns the inserted time off. `starts_at` must be before `ends_at`. */
+/** Inserts and returns time off. `starts_at` must be before `ends_at`. */
 export async function insertTimeOff(tx: Sql, accountId: string, staffId: number, timeOff: Omit<TimeOffRow, 'id'>) {
   const [row] = await tx<TimeOffRow[]>`
     insert into time_off ${tx({ account_id: accountId, staff_id: staffId, ...timeOff })}
@@ -25,7 +25,7 @@ export async function insertTimeOff(tx: Sql, accountId: string, staffId: number,
   return row!;
 }
 
-/** Returns time off, undefined if this teammate has none with this id. */
+/** Returns time off, or undefined if this teammate has none with this id. */
 export async function selectTimeOff(tx: Sql, accountId: string, staffId: number, id: string) {
   const [row] = await tx<TimeOffRow[]>`
     select id, starts_at, ends_at, reason from time_off
@@ -47,7 +47,7 @@ export async function listTimeOffRows(
     order by starts_at desc, id desc limit ${limit}`;
 }
 
-/** Deletes time off; returns false if there is none. */
+/** Deletes time off. Returns false if it does not exist. */
 export async function deleteTimeOffRow(tx: Sql, accountId: string, staffId: number, id: string): Promise<boolean> {
   const result = await tx`
     delete from time_off where account_id = ${accountId} and staff_id = ${staffId} and id = ${id}`;

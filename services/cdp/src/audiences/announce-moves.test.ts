@@ -11,28 +11,28 @@ beforeEach(async () => {
   account = await platform.account();
 });
 
-/** Adds contacts with a tag, of whom nothing is told. */
+/** Adds contacts with a tag, without emitting events. */
 const addContacts = (count: number, tag: string) => sql`
   insert into contacts (account_id, id, number, name, tags, fields, created_at, updated_at)
   select ${account.id}, uuidv7(), n, 'Contact ' || n, array[${tag}], '{}', now(), now() from generate_series(1, ${count}) as n`;
 
-it('events of very many who enter are written in parts, one for each, and audience.ready behind them', async () => {
+it('the events of very many new members are written in batches, followed by audience.ready', async () => {
   await addContacts(12_000, 'many');
   const audiences = audiencesOf(platform, account);
   const { id } = await audiences.create(tagged('many'));
   expect(await audiences.get(id)).toMatchObject({ status: 'ready', members: 12_000 });
-  const ready = await waitFor('audience.ready', () => audiences.told('audience.ready', id)[0], 60_000);
+  const ready = await waitFor('audience.ready', () => audiences.eventsOf('audience.ready', id)[0], 60_000);
   expect(ready.previous).toEqual({ status: 'building', members: 0, refreshed_at: null });
-  const told = new Set(audiences.told('audience.entered', id).map(({ contact }) => contact.id));
-  expect([told.size, audiences.told('audience.entered', id).length]).toEqual([12_000, 12_000]);
-  await waitFor('the end', async () => (await sql`select from audience_announcements`).length === 0);
+  const emitted = new Set(audiences.eventsOf('audience.entered', id).map(({ contact }) => contact.id));
+  expect([emitted.size, audiences.eventsOf('audience.entered', id).length]).toEqual([12_000, 12_000]);
+  await waitFor('the queue to be empty', async () => (await sql`select from audience_announcements`).length === 0);
   expect(await sql`select from audience_moves`).toHaveLength(0);
-  // The time of the transaction that wrote it.
+  // The time of the transaction that wrote the event.
   const parts = await sql`select count(*)::int from published where account_id = ${account.id} group by created_at`;
   expect(Math.max(...parts.map(({ count }) => count))).toBeLessThanOrEqual(5_000);
 });
 
-it('an account of which very many moves are kept has its changed contacts wait, and nobody else', async () => {
+it('many queued moves of an account delay its own changed contacts only', async () => {
   const [audiences, ofOther] = [audiencesOf(platform, account), audiencesOf(platform, await platform.account())];
   const [{ id }, other] = [await audiences.create(tagged('a')), await ofOther.create(tagged('a'))];
   await keepAll();
@@ -41,7 +41,7 @@ it('an account of which very many moves are kept has its changed contacts wait, 
     select ${account.id}, ${id}, uuidv7(), 'entered' from generate_series(1, 50001)`;
   const contact = await audiences.contact({ tags: ['a'] });
   for (const name of ['one', 'two']) await ofOther.contact({ name, tags: ['a'] });
-  await waitFor('those of another', async () => (await ofOther.get(other.id)).members === 2);
+  await waitFor('the events of another account', async () => (await ofOther.get(other.id)).members === 2);
   expect(await sql`select from changed_contacts where account_id = ${account.id}`).toHaveLength(1);
   await sql`delete from audience_moves where account_id = ${account.id}`;
   await audiences.holds(id, [contact]);
@@ -52,7 +52,7 @@ const keepAll = () =>
   sql`insert into audience_announcements (account_id, due_at) values (${account.id}, now() + interval '1 hour')`;
 const announceAll = () => sql`update audience_announcements set due_at = now() where account_id = ${account.id}`;
 
-it('a contact with very many moves that are still to be told is deleted once they are fewer', async () => {
+it('a contact with very many queued moves can be deleted once fewer are left', async () => {
   const audiences = audiencesOf(platform, account);
   const [{ id }, contact] = [await audiences.create(tagged('a')), await audiences.contact()];
   await keepAll();
@@ -64,12 +64,12 @@ it('a contact with very many moves that are still to be told is deleted once the
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
   await sql`delete from audience_moves where id = (select min(id) from audience_moves where account_id = ${account.id})`;
   expect((await remove()).status).toBe(204);
-  await waitFor('all events', () => audiences.told('audience.left', id).length === 1_000);
-  expect(audiences.told('audience.entered', id)).toHaveLength(1_000);
+  await waitFor('all events', () => audiences.eventsOf('audience.left', id).length === 1_000);
+  expect(audiences.eventsOf('audience.entered', id)).toHaveLength(1_000);
   await sql`delete from audience_announcements where account_id = ${account.id}`;
 });
 
-it('moves behind those that are kept are told of in their order, and those of a contact before it is gone', async () => {
+it('moves behind queued ones are emitted in order, and those of a contact before its deletion', async () => {
   const audiences = audiencesOf(platform, account);
   const { id } = await audiences.create(tagged('a'));
   await keepAll();
@@ -82,18 +82,18 @@ it('moves behind those that are kept are told of in their order, and those of a 
   await audiences.holds(id, [moved, gone, merged]);
   await account.client.cdp.contacts.update({ params: { contact_id: moved }, body: { tags: [] } });
   await audiences.holds(id, [gone, merged]);
-  expect(audiences.told('audience.entered', id)).toEqual([]);
+  expect(audiences.eventsOf('audience.entered', id)).toEqual([]);
   await account.client.cdp.contacts.delete({ params: { contact_id: gone } });
   await mergeContacts(account.client, { keep: kept, merged });
   await platform.event(account.id, 'contact.merged');
-  expect(audiences.told('audience.entered', id).map(({ contact }) => contact.id)).toEqual([gone, merged, kept]);
+  expect(audiences.eventsOf('audience.entered', id).map(({ contact }) => contact.id)).toEqual([gone, merged, kept]);
   await announceAll();
   await platform.event(account.id, 'audience.left', ({ contact }) => contact.id === moved);
   expect(story()).toEqual([
     ['audience.entered', gone],
     ['audience.left', gone],
     ['contact.deleted', gone],
-    ['contact.deleted', gone], // for other modules
+    ['contact.deleted', gone], // the internal event for other modules
     ['audience.entered', merged],
     ['audience.left', merged],
     ['audience.entered', kept],
@@ -103,7 +103,7 @@ it('moves behind those that are kept are told of in their order, and those of a 
   ]);
 });
 
-it('kept moves of a survivor are told of before it is a member in place of the merged contact', async () => {
+it('queued moves of a survivor are emitted before it replaces the merged contact as a member', async () => {
   const audiences = audiencesOf(platform, account);
   const [survivor, merged] = [
     await audiences.contact({ phone: '+4930901820', tags: ['a'] }),
@@ -111,8 +111,8 @@ it('kept moves of a survivor are told of before it is a member in place of the m
   ];
   const { id } = await audiences.create(tagged('a'));
   await audiences.holds(id, [survivor, merged]);
-  await waitFor('both to be told of', () => audiences.told('audience.entered', id).length === 2);
-  await waitFor('the end', async () => (await sql`select from audience_announcements`).length === 0);
+  await waitFor('both events', () => audiences.eventsOf('audience.entered', id).length === 2);
+  await waitFor('the queue to be empty', async () => (await sql`select from audience_announcements`).length === 0);
   await keepAll();
   await account.client.cdp.contacts.update({ params: { contact_id: survivor }, body: { tags: [] } });
   await audiences.holds(id, [merged]);
@@ -120,7 +120,7 @@ it('kept moves of a survivor are told of before it is a member in place of the m
   await mergeContacts(account.client, { keep: survivor, merged });
   await audiences.holds(id, [survivor]);
   await announceAll();
-  await waitFor('the end', async () => (await sql`select from audience_announcements`).length === 0);
+  await waitFor('the queue to be empty', async () => (await sql`select from audience_announcements`).length === 0);
   await platform.event(account.id, 'contact.merged');
   expect(story().slice(before)).toEqual([
     ['audience.left', survivor],
@@ -130,10 +130,10 @@ it('kept moves of a survivor are told of before it is a member in place of the m
   ]);
 });
 
-/** The account's events about members, and the contact of each. */
+/** The account's member events, with the contact of each. */
 function story(): [type: string, contact: string][] {
-  const told = platform
+  const emitted = platform
     .events(account.id)
     .filter(({ type }) => /^(audience\.(entered|left)|contact\.(deleted|merged))$/.test(type));
-  return told.map(({ type, data }) => [type, data.merged?.id ?? data.contact.id]);
+  return emitted.map(({ type, data }) => [type, data.merged?.id ?? data.contact.id]);
 }

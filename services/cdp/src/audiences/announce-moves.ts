@@ -21,33 +21,30 @@ import { type AudienceRow, type Computed, selectAudience } from './audiences.sql
 import { hasWaitingEvents } from './due-audiences.sql.ts';
 import { movedContacts } from './membership.sql.ts';
 
-/**
- * Events of moves that one transaction writes: whoever carries events of others to the bus reads over those that are not committed, which of a million
- * takes seconds each time.
- */
+/** Most events that one transaction writes. The outbox relay scans past uncommitted rows, which takes seconds for a million of them. */
 const mostAtOnce = 5_000;
-/** Moves in a row of one kind, of one transaction: changes one by one may enter and leave in turn. */
+/** Most batches of moves of one kind per transaction. Changes one by one may enter and leave alternately, so batches may be tiny. */
 const mostInRow = 20;
-/** Events of an account that may wait for the bus when more are written. */
+/** Announcing pauses while more events of an account than this wait for the bus. */
 const mostWaitingEvents = 10_000;
-const restMs = 1_000;
+const waitMs = 1_000;
 const mostBehind = 50_000;
 const candidates = 20;
 /** Pause of an account after a failure. */
 const failedMs = 10_000;
-const maxResting = 10_000;
+const maxCoolingDown = 10_000;
 const mostDropped = 10_000;
 
 /**
- * Returns whether so many events of an account wait, written or not, that nobody else should move for now: each move is one more, and refreshes again and again would
- * lead to more of them than are carried.
+ * Returns whether an account has so many unpublished events that refreshes must pause. Every move adds an event, and repeated refreshes would produce
+ * events faster than they are published.
  */
 export async function isBehind(tx: Sql, accountId: string): Promise<boolean> {
   return (await hasWaitingEvents(tx, accountId, mostBehind)) || (await hasMoreMoves(tx, accountId, mostBehind));
 }
 
-/** Writes the events of the moves of the refresh under way, or keeps the moves for that where they are many, or others are kept. */
-export async function tellOfMoves(call: WorkCall<unknown>, account: AccountContext, moves: number): Promise<void> {
+/** Emits the events of the current refresh. Queues its moves instead if they are many, or if earlier moves are still queued. */
+export async function emitMoves(call: WorkCall<unknown>, account: AccountContext, moves: number): Promise<void> {
   const { tx, now } = call;
   if (moves > mostAtOnce || (await hasMoves(tx, account.id))) {
     await keepMoves(tx, account.id, now);
@@ -57,8 +54,8 @@ export async function tellOfMoves(call: WorkCall<unknown>, account: AccountConte
   await call.emitEach(audienceLeft, account, movedContacts(tx, account.id, false));
 }
 
-/** Says that an audience is ready which was as `before`, behind the moves that are kept. */
-export async function tellReady(
+/** Emits audience.ready with the changes since `before`. If moves are queued, the event is queued behind them. */
+export async function emitReady(
   call: WorkCall<unknown>,
   account: AccountContext,
   row: AudienceRow,
@@ -70,30 +67,30 @@ export async function tellReady(
   else call.emit(audienceReady, account, { audience, previous });
 }
 
-/** Writes the events of moves that were kept, of one account per round, in the order of the moves. */
+/** Emits the events of queued moves in their order, of one account per round. */
 export function announceMoves(): Job<unknown> {
-  const resting = new LRUCache<string, true>({ max: maxResting, ttl: failedMs });
+  const coolingDown = new LRUCache<string, true>({ max: maxCoolingDown, ttl: failedMs });
   return {
     name: 'announce-moves',
     due: { name: 'audience_announcements', due: 'due_at' },
     everyMs: 500,
     async run(call, scope) {
       const { tx, now } = call;
-      const due = await selectAnnouncing(tx, now, { resting: [...resting.keys()], limit: candidates, scope });
-      // Not beside a refresh of the account, which may keep more.
+      const due = await selectAnnouncing(tx, now, { coolingDown: [...coolingDown.keys()], limit: candidates, scope });
+      // A refresh of the account may queue more moves, so both use the same lock.
       const claimed = await claimAccount(call, due, {
         lock: 'audiences',
-        missing: 'moves of audiences without an account dropped',
+        missing: 'dropped audience moves of a missing account',
         drop: (dropTx, id) => dropMoves(dropTx, id, mostDropped),
       });
       if (!claimed?.account) return claimed !== undefined;
       const { id } = claimed;
-      // A sandbox's clock waits for all that is due.
+      // Advancing a sandbox clock processes all due work, so there is no pause for a sandbox.
       const waits = !scope.account && (await hasWaitingEvents(tx, id, mostWaitingEvents));
-      if (waits) await announceLater(tx, id, new Date(now.getTime() + restMs));
+      if (waits) await announceLater(tx, id, new Date(now.getTime() + waitMs));
       else
         await announceSome(call, claimed.account).catch((error: unknown) => {
-          resting.set(id, true);
+          coolingDown.set(id, true);
           throw error;
         });
       return true;
@@ -102,8 +99,8 @@ export function announceMoves(): Job<unknown> {
 }
 
 /**
- * Writes a part of an account's kept moves, which must be claimed, and returns whether it did; then a refresh is for another round, which may take minutes: rounds of
- * refreshes leave the job no gap.
+ * Emits the next events of a claimed account's queued moves; returns whether it did. If so, the refresh must leave its work to a later round: a
+ * refresh may take minutes, and consecutive ones would starve the announcing job.
  */
 export async function announceNext(call: WorkCall<unknown>, account: AccountContext): Promise<boolean> {
   const { tx, now } = call;
@@ -118,7 +115,7 @@ async function announceSome(call: WorkCall<unknown>, account: AccountContext): P
   await announceLater(call.tx, account.id, isDone ? undefined : call.now);
 }
 
-/** Returns whether none is left. */
+/** Returns whether no moves are left. */
 async function announceRows({ tx, emit, emitEach }: WorkCall<unknown>, account: AccountContext): Promise<boolean> {
   let left = mostAtOnce;
   for (let row = 0; row < mostInRow && left > 0; row++) {
@@ -134,7 +131,7 @@ async function announceRows({ tx, emit, emitEach }: WorkCall<unknown>, account: 
           });
       }
       await finishMoves(tx, account.id, moves);
-      // It is written at the end of the transaction: what follows is for the next.
+      // `emit` writes at the end of the transaction, so the next moves are left to the next transaction.
       return false;
     }
     const event = moves.kind === 'entered' ? audienceEntered : audienceLeft;

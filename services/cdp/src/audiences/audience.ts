@@ -2,7 +2,7 @@ import type { Audience } from '@customer-platform/contracts/cdp';
 import { changedValues, formatInstant } from '@customer-platform/service-kit';
 import type { AudienceRow, Computed } from './audiences.sql.ts';
 
-/** Returns an audience as the API shows it, its times in the account's zone. */
+/** Returns an audience as the API shows it, with times in the account's zone. */
 export function toAudience(row: AudienceRow, timezone: string): Audience {
   const { id, name, description, status, error, members, rules } = row;
   return {
@@ -19,7 +19,7 @@ export function toAudience(row: AudienceRow, timezone: string): Audience {
   };
 }
 
-/** Returns what a computation replaced, as `previous` of its event shows it. */
+/** Returns the values that a computation replaced, for `previous` of its event. */
 export function replacedBy(audience: Audience, before: Computed, timezone: string): Partial<Audience> | undefined {
   const { status, error, members, refreshed_at } = before;
   const shown = { status, error, members, refreshed_at: refreshed_at && formatInstant(refreshed_at, timezone) };

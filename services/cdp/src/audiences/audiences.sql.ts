@@ -9,7 +9,7 @@ import {
 import { leavesOf } from './rules.ts';
 
 export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at' | 'updated_at'> {
-  /** Grows with the rules. */
+  /** Increases with each change of the rules. */
   version: number;
   refreshed_at: Date | null;
   created_at: Date;
@@ -19,10 +19,10 @@ export interface AudienceRow extends Omit<Audience, 'refreshed_at' | 'created_at
 /** Fields of an audience that its computation changes. */
 export type Computed = Pick<AudienceRow, 'status' | 'error' | 'members' | 'refreshed_at'>;
 
-/** Values that a caller sets. */
+/** Values that the API client sets. */
 type AudienceValues = Pick<AudienceRow, 'name' | 'description' | 'rules'>;
 
-/** In the order in which a response shows them. */
+/** In the order of the response's fields. */
 export const columns = (tx: Sql) =>
   tx`id, name, description, status, error, members, refreshed_at, created_at, updated_at, rules, version`;
 
@@ -30,12 +30,12 @@ function eventNames(rules: AudienceRules): string[] {
   return [...new Set(leavesOf(rules).flatMap((leaf) => (leaf.type === 'event' ? [leaf.name] : [])))];
 }
 
-/** Counts an account's audiences, one creation after the other. */
+/** Counts an account's audiences. Concurrent creations are serialized by a lock. */
 export async function countAudiences(tx: Sql, accountId: string): Promise<number> {
   return await countSerially(tx, `audiences ${accountId}`, tx`audiences where account_id = ${accountId}`);
 }
 
-/** Inserts an audience that is due now; returns undefined if another of the account has its name. */
+/** Inserts an audience that is due now. Returns undefined if another audience of the account has its name. */
 export async function insertAudience(
   tx: Sql,
   accountId: string,
@@ -52,10 +52,7 @@ export async function insertAudience(
   return row;
 }
 
-/**
- * Returns an audience, undefined if the account has none with this id. With `lock` the row is locked until the
- * transaction ends.
- */
+/** Returns an audience, or undefined if the account has none with this id. With `lock`, the row is locked until the transaction ends. */
 export async function selectAudience(tx: Sql, accountId: string, id: string, lock: 'lock' | 'read' = 'read') {
   const [row] = await tx<AudienceRow[]>`
     select ${columns(tx)} from audiences where account_id = ${accountId} and id = ${id}
@@ -63,7 +60,7 @@ export async function selectAudience(tx: Sql, accountId: string, id: string, loc
   return row;
 }
 
-/** Lists audiences newest first, after the audience `last`, with their sizes: no more than a page has room for. */
+/** Lists at most a page of audiences after `last`, newest first, with their sizes in bytes. */
 export async function listAudienceRows(tx: Sql, accountId: string, last: string | undefined, limit: number) {
   const page: Fragment = tx`
     select ${columns(tx)}, octet_length(rules::text) + octet_length(description) as bytes from audiences
@@ -73,8 +70,8 @@ export async function listAudienceRows(tx: Sql, accountId: string, last: string 
 }
 
 /**
- * Sets the values of an audience; new rules make it due now under a new version. Returns undefined if another has the
- * name, which ends the transaction.
+ * Sets the values of an audience. New rules get a new version and make the audience due now. Returns undefined if another audience has the name; the
+ * transaction is then aborted.
  */
 export async function updateAudienceRow(
   tx: Sql,
@@ -97,7 +94,7 @@ export async function updateAudienceRow(
   }
 }
 
-/** Requests a refresh of the whole audience: after the run in progress, if there is one. */
+/** Requests a refresh of the whole audience. If a run is in progress, another follows it. */
 export async function askForRefresh(tx: Sql, accountId: string, id: string, now: Date) {
   const [row] = await tx<AudienceRow[]>`
     update audiences set status = 'building', error = '', due_at = ${due(tx, now)},
@@ -108,6 +105,6 @@ export async function askForRefresh(tx: Sql, accountId: string, id: string, now:
   return row!;
 }
 
-/** Selects now, but never the current value: a run that began for that one then sees the new request. */
+/** Selects the current time, moved by at most 1 ms so that it differs from the stored `due_at`. A run in progress thereby notices the new request. */
 const due = (tx: Sql, now: Date) => tx`
   greatest(${now}::timestamptz, least(due_at, ${now}::timestamptz) + interval '1 millisecond')`;

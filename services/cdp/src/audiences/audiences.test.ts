@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 describe('an audience', () => {
-  it('is building when it is added, then ready with its members, and tells of it', async () => {
+  it('is building when it is created, then ready with its members, and emits events', async () => {
     const ada = await audiences.contact({ name: 'Ada', phone: '030901820', tags: ['vip'] });
     await audiences.contact({ name: 'Bo' });
     const made = await account.client.cdp.audiences.create({ body: { name: 'VIPs', rules: tagged('vip') } });
@@ -25,7 +25,7 @@ describe('an audience', () => {
     expect(ready).toMatchObject({ name: 'VIPs', members: 1, rules: tagged('vip'), updated_at: made.updated_at });
     const event = await platform.event(account.id, 'audience.ready', (data) => data.audience.id === made.id);
     const { refreshed_at } = event.data.audience;
-    // Events about the contacts themselves may have caused another refresh since.
+    // Events about the contacts themselves may have caused another refresh.
     const previous = { status: 'building', members: 0, refreshed_at: null };
     expect(event.data).toEqual({ audience: { ...ready, refreshed_at }, previous });
     const [member] = await audiences.members(made.id);
@@ -38,7 +38,7 @@ describe('an audience', () => {
     });
   });
 
-  it('is one of at most 1,000 of its account, however many are created at once', async () => {
+  it('is one of at most 1,000 of its account, even with concurrent creations', async () => {
     const sql = platform.database('cdp');
     await sql`
       insert into audiences (account_id, name, description, rules, status, created_at, updated_at)
@@ -55,7 +55,7 @@ describe('an audience', () => {
     expect((await create('four')).name).toBe('four');
   });
 
-  it('compares a phone and an email with what contacts have, however its rules write them', async () => {
+  it('compares phones and emails in any spelling with the stored ones', async () => {
     const ada = await audiences.contact({ email: 'ada@example.com' });
     const bo = await audiences.contact({ phone: '+49 30 901820' });
     const cy = await audiences.contact({ phone: '+525512345699' });
@@ -86,7 +86,7 @@ describe('an audience', () => {
     expect(member).toBe(true);
   });
 
-  it('has a name that no other of the account has', async () => {
+  it('has a unique name in its account', async () => {
     const { id } = await audiences.create(tagged('a'), 'one');
     const { id: other } = await audiences.create(tagged('a'), 'two');
     const body = { name: 'one', rules: tagged('b') };
@@ -114,13 +114,13 @@ describe('an audience', () => {
       'rules.conditions[0].value must be given with is',
     ],
     [{ match: 'all', conditions: [{ match: 'any', conditions: [tagged('x')] }] }, 'rules.conditions[0].conditions[0]'],
-  ])('is refused with the rules %j', async (rules, message) => {
+  ])('is rejected with the rules %j', async (rules, message) => {
     const response = await account.request('POST', '/v1/cdp/audiences', { body: { name: 'x', rules } });
     expect(response).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field: 'rules' } } });
     expect(response.body.error.message).toContain(message);
   });
 
-  it('changes where PATCH names it; the same values change nothing, new rules are worked out and who stays has not left', async () => {
+  it('PATCH changes the given values only; new rules are computed, and remaining members do not leave', async () => {
     const both = await audiences.contact({ tags: ['a', 'b'] });
     const before = await audiences.contact({ tags: ['a'] });
     const made = await audiences.create(tagged('a'));
@@ -179,7 +179,7 @@ describe('an audience', () => {
   });
 });
 
-it('audiences with large rules end a page of the list sooner, and the pages have them all', async () => {
+it('large rules shorten a page of the list, and no audience is missing', async () => {
   const { id } = await account.client.cdp.audiences.create({ body: { name: 'first', rules: tagged('x') } });
   const condition = { type: 'field', name: 'n', op: 'is', value: 'x'.repeat(1_000) };
   const nested = { match: 'all', conditions: Array.from({ length: 20 }, () => condition) };
@@ -195,7 +195,7 @@ it('audiences with large rules end a page of the list sooner, and the pages have
 });
 
 describe('the members', () => {
-  it('are listed latest joiner first; who joins meanwhile is neither repeated nor in the way', async () => {
+  it('are listed latest first; concurrent new members cause no repetition or gap', async () => {
     const { id } = await audiences.create(tagged('a'));
     const joined: string[] = [];
     for (let count = 1; count <= 5; count++) {
@@ -216,7 +216,7 @@ describe('the members', () => {
     await expect(page).rejects.toMatchObject(refusal(400, 'starting_after'));
   });
 
-  it('who entered at one instant are paged completely', async () => {
+  it('that entered at the same instant are paged completely', async () => {
     const all = await Promise.all(Array.from({ length: 7 }, () => audiences.contact({ tags: ['a'] })));
     const { id } = await audiences.create(tagged('a'));
     const seen: string[] = [];
@@ -240,7 +240,7 @@ const rulesOf = (value: string) => ({
 
 it('rules are at most 256 KiB of JSON, so that the events of their audience stay below 900 KiB', async () => {
   const { id } = await audiences.create(rulesOf('x'.repeat(600)));
-  const { data } = await platform.event(account.id, 'audience.ready', (told) => told.audience.id === id);
+  const { data } = await platform.event(account.id, 'audience.ready', (emitted) => emitted.audience.id === id);
   expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(900 * 1_024);
   const tooLarge = rulesOf('\u0001'.repeat(110));
   const refused = refusal(400, 'rules');
@@ -252,7 +252,7 @@ it('rules are at most 256 KiB of JSON, so that the events of their audience stay
 });
 
 describe('a preview', () => {
-  it('counts who would be in, and shows ten of them, newest first', async () => {
+  it('counts the matching contacts and shows the newest ten', async () => {
     const ids: string[] = [];
     for (let index = 0; index < 12; index++) ids.unshift(await audiences.contact({ name: `P${index}`, tags: ['a'] }));
     await audiences.contact();
@@ -265,7 +265,7 @@ describe('a preview', () => {
     expect((await account.client.cdp.audiences.list({})).data).toEqual([]);
   });
 
-  it('is one of a customer at a time, which nobody else waits for', async () => {
+  it('runs one at a time per customer, without delaying other customers', async () => {
     const sql = platform.database('cdp');
     const other = await platform.account();
     const preview = ({ client }: typeof other) => client.cdp.audiences.preview({ body: { rules: tagged('a') } });
@@ -281,7 +281,7 @@ describe('a preview', () => {
       const own = [preview(account), preview(account), preview(account)];
       await waitFor('a preview', async () => (await running()) > 0);
       all = Promise.all([...own, preview(other)]);
-      await waitFor('the preview of another', async () => (await running()) > 1);
+      await waitFor('the preview of another account', async () => (await running()) > 1);
       expect(await running()).toBe(2);
     });
     await expect(all).resolves.toHaveLength(4);

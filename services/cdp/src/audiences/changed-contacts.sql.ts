@@ -2,7 +2,7 @@ import { type Fragment, isOfScope, type Scope, type Sql, type WatchedRows } from
 import { beforeFirst } from '../accounts/claim-account.ts';
 import type { Target } from './membership.sql.ts';
 
-/** Accounts that a round by the real time may take: those in id order after `after` first, none of `but`. */
+/** Accounts that a round by the real time may take: in id order, starting after `after`, without those in `but`. */
 interface Round {
   scope: Scope;
   after: string;
@@ -10,21 +10,21 @@ interface Round {
 }
 
 const afterLast = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-/** So many due re-evaluations are very many. */
-const looked = 200;
+/** Due re-evaluations that are read before the search switches to one account after another. */
+const maxScanned = 200;
 
 /** Returns the next account with changed contacts. */
 export async function nextChangedAccount(tx: Sql, round: Round): Promise<string | undefined> {
   return await nextAccount(tx, { name: 'changed_contacts', due: null }, round, new Date(0));
 }
 
-/** Returns the account whose scheduled re-evaluation is due the longest; where very many are due, the next one with any: they may all be of one, or of those that are left out. */
+/** Returns the account with the oldest due re-evaluation. If 200 are due, all may belong to excluded accounts, so the next account is returned. */
 export async function nextAccountToReevaluate(tx: Sql, round: Round, now: Date): Promise<string | undefined> {
   const [found] = await tx<[{ account_id: string | null; is_full: boolean }]>`
     with due as materialized (
-      select account_id, flips_at from audience_flips where flips_at <= ${now} order by flips_at limit ${looked}
+      select account_id, flips_at from audience_flips where flips_at <= ${now} order by flips_at limit ${maxScanned}
     )
-    select count(*) = ${looked} as is_full, (
+    select count(*) = ${maxScanned} as is_full, (
       select account_id from due where account_id <> all(${[...round.but]}::uuid[]) ${isOfScope(tx, round.scope)}
       order by flips_at limit 1) as account_id
     from due`;
@@ -33,8 +33,8 @@ export async function nextAccountToReevaluate(tx: Sql, round: Round, now: Date):
 }
 
 /**
- * Returns the next account with rows that are due. One is found from the other by the index: of an account that is left out, for it is busy or goes
- * by a clock of its own, no row is read but its first, and it may have very many.
+ * Returns the next account with due rows. A recursive query jumps from account to account by the index. An excluded account (busy, or with a clock of
+ * its own) may have very many rows, but costs one read.
  */
 async function nextAccount(
   tx: Sql,
@@ -71,12 +71,12 @@ export async function hasChanged(tx: Sql, accountId: string, now: Date): Promise
   return row!.some;
 }
 
-/** Rows of the queue among which a contact that changed often is found again. */
+/** Queued rows that are searched for further changes of the same contacts. */
 const mostAlike = 10_000;
 
 /**
- * Deletes at most `limit` changed contacts from the queue and returns their ids, each once: of one that changed many times the next rows go with its first. The results
- * are written in the same transaction. By their places: the planner expects few, and would read all that it picked for each.
+ * Deletes at most `limit` changed contacts from the queue, with their next rows; returns each id once. Their refresh must commit with it. Deletes by
+ * ctid: the planner underestimates the rows and would rescan all picked ones for each.
  */
 export async function takeChanged(tx: Sql, accountId: string, limit: number): Promise<string[]> {
   const rows = await tx<{ contact_id: string }[]>`
@@ -92,7 +92,7 @@ export async function takeChanged(tx: Sql, accountId: string, limit: number): Pr
   return [...new Set(rows.map((row) => row.contact_id))];
 }
 
-/** Deletes at most `limit` due re-evaluations in the same way, none that others have, and returns each with its audience and contact. */
+/** Deletes at most `limit` due re-evaluations that are not locked; returns the audience and contact of each. */
 export async function takeReevaluations(tx: Sql, accountId: string, now: Date, limit: number) {
   return await tx<{ audience_id: string; contact_id: string }[]>`
     delete from audience_flips where ctid = any(array(
@@ -101,7 +101,7 @@ export async function takeReevaluations(tx: Sql, accountId: string, now: Date, l
     returning audience_id, contact_id`;
 }
 
-/** Returns the ready audiences, which are kept up to date; the others are refreshed as a whole, or not at all. */
+/** Returns the ready audiences, which are updated with each change; others are refreshed as a whole or not at all. */
 export async function selectReady(tx: Sql, accountId: string) {
   return await tx<Target[]>`
     select id, version from audiences where account_id = ${accountId} and status = 'ready' order by id`;

@@ -25,13 +25,13 @@ interface Person {
 }
 
 const names = ['order.created', 'cart.abandoned', 'visited'];
-/** Instants around every edge of the windows that are asked for: to the millisecond inside, on it and outside. */
+/** Instants around the edges of the windows: a millisecond inside, on the edge, and a millisecond outside. */
 const instant = fc
   .tuple(fc.constantFrom(0, 1, 7, 30, 365), fc.constantFrom(-dayMs / 2, -1, 0, 1, dayMs / 3))
   .map(([days, offset]) => new Date(now.getTime() - days * dayMs + offset));
 const word = fc.constantFrom('', 'a', 'A', 'ab', 'b%', '_', 'ä', 'ba', '10', 'true', "'");
 const value = fc.oneof(word, fc.constantFrom(-1, 0, 9, 9.5, 10, 1e21), fc.boolean());
-/** "constructor" and such are keys like any other. */
+/** Names such as "constructor" are ordinary keys. */
 const key = fc.constantFrom('age', 'plan', 'constructor', 'a.b', '__proto__');
 
 const person: fc.Arbitrary<Person> = fc.record({
@@ -92,7 +92,7 @@ const rules = fc
   .filter((candidate) => AudienceRules.safeParse(candidate).success)
   .map((candidate) => AudienceRules.parse(candidate));
 
-/** Returns whether one person meets the rules, evaluated naively. */
+/** Evaluates the rules for one contact in the simplest way. */
 function holds(item: AudienceRules | AudienceRules['conditions'][number], who: Person): boolean {
   if ('conditions' in item) {
     const each = item.conditions.map((inner) => holds(inner, who));
@@ -129,7 +129,7 @@ function fieldHolds({ name, op, value: wanted }: Extract<Condition, { type: 'fie
   if (op === 'is_set') return field != null;
   if (op === 'is_not_set') return field == null;
   if (field == null) return op === 'is_not';
-  // 1e21 is written out where a number is compared as text.
+  // PostgreSQL writes 1e21 with all digits when it compares a number as text.
   const text = typeof field === 'number' ? BigInt(Math.trunc(field)) + (field % 1 ? '.5' : '') : String(field);
   const [left, right] = typeof wanted === 'string' ? [text, wanted] : [field, wanted];
   const isSameType = typeof left === typeof right;
@@ -163,7 +163,7 @@ async function store(people: Person[]): Promise<{ accountId: string; ids: string
   return { accountId, ids };
 }
 
-/** Returns for each contact that is counted whether the rules hold, then whether each condition does. */
+/** Returns for each unmerged contact whether the rules hold, followed by the result of each condition. */
 async function ask(asked: AudienceRules, scope: Scope): Promise<Map<string, boolean[]>> {
   const { from, holds: test, conditions, values } = compileRules(asked, scope);
   const text = `select c.id, array[${[test, ...conditions].join(', ')}] as results from ${from}`;
@@ -174,7 +174,7 @@ async function ask(asked: AudienceRules, scope: Scope): Promise<Map<string, bool
   return new Map(rows.map((row) => [row.id, row.results]));
 }
 
-/** Returns the same rules, with as many conditions on fields more that change nothing as have fields read once for all of them. */
+/** Returns equivalent rules with so many more conditions on fields that fields are expanded once for all of them. */
 function withManyFields(asked: AudienceRules): AudienceRules {
   const isTrue = asked.match === 'all';
   const nobodys = { type: 'field', name: 'a field of nobody', op: isTrue ? 'is_not_set' : 'is_set' };
@@ -182,7 +182,7 @@ function withManyFields(asked: AudienceRules): AudienceRules {
   return AudienceRules.parse({ ...asked, conditions });
 }
 
-it('says of all contacts, and of some, what the rules and each of their conditions say', async () => {
+it('evaluates rules and each condition correctly, for all contacts and for some', async () => {
   const population = fc.array(person, { minLength: 1, maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(population, fc.array(rules, { minLength: 8, maxLength: 8 }), async (people, several) => {
@@ -202,7 +202,7 @@ it('says of all contacts, and of some, what the rules and each of their conditio
   );
 }, 120_000);
 
-it('knows the next moment at which time alone ends a condition: nothing changes before, the condition has ended then', async () => {
+it('finds the next instant at which a condition ends because time passes: nothing changes before it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(person, { minLength: 1, maxLength: 8 }), rules, async (people, asked) => {
       const { accountId, ids } = await store(people);
@@ -229,7 +229,7 @@ it('knows the next moment at which time alone ends a condition: nothing changes 
   );
 }, 120_000);
 
-it.each([1, 3, 40, 400])('has the steps of a statement about %i names of events share 256 MiB', async (count) => {
+it.each([1, 3, 40, 400])('limits the steps of a statement about %i event names to 256 MiB in total', async (count) => {
   const asked = AudienceRules.parse({
     match: 'any',
     conditions: Array.from({ length: Math.ceil(count / 20) }, (_, group) => ({

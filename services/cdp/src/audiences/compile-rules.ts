@@ -6,38 +6,37 @@ import { leavesOf } from './rules.ts';
 /** Contacts and instant that rules are evaluated for. */
 export interface Scope {
   accountId: string;
-  /** The account's, of phones without a country code. */
+  /** The account's country, for phone numbers without a country code. */
   country: string;
   now: Date;
-  /** Only these contacts; all of the account if left out. */
+  /** Only these contacts; all contacts of the account if omitted. */
   contactIds?: readonly string[] | undefined;
 }
 
-/** Rules as parts of one statement whose values are all bound, in the order of `values`. */
+/** Rules as parts of one statement; all values are bound, in the order of `values`. */
 export interface CompiledRules {
-  /** The contacts `c` that may be in an audience (of the account, not merged, of `contactIds` if given), each with at most one row of facts. */
+  /** The contacts `c` to evaluate, each with at most one row of facts. They are of the account, not merged, and in `contactIds` if given. */
   from: string;
   /** True for a row of `from` that meets the rules; never null. */
   holds: string;
-  /** The same of each condition, in their order. */
+  /** The same for each condition, in the order of the rules. */
   conditions: string[];
-  /** Groupings of the statement, each of which takes memory of its own: one for each name of events. */
+  /** Number of GROUP BY steps, one per event name. Each uses memory of its own. */
   groupings: number;
   values: Value[];
   bind: Bind;
 }
 
-/** Conditions on fields that cost a contact less than expanding its fields once for all of them. */
+/** Up to so many conditions on fields, expanding the compressed fields for each condition is cheaper than expanding them once. */
 const fewFieldConditions = 8;
 
 type EventQuestion = Pick<Extract<Condition, { type: 'event' }>, 'name' | 'days' | 'at_least'>;
 type ConsentQuestion = Pick<Extract<Condition, { type: 'consent' }>, 'channel' | 'purpose'>;
 
 /**
- * Compiles rules to SQL: a fixed number of set operations, however many contacts there are. Each question about events
- * and consents is a bit; the events of a contact under one name are read once for all questions about it, and the bits
- * of a contact are combined in one row, which is joined. Pure. Apart from names of tables and columns, everything is
- * bound.
+ * Compiles rules to SQL with a fixed number of set operations, however many contacts there are. Each question about events and consents is a bit. The
+ * events of a contact with one name are read once for all questions about that name. The bits of a contact are combined into one row, which is
+ * joined. Pure. Everything is bound, except names of tables and columns.
  */
 export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules {
   const binding = bindingsOf(scope);
@@ -81,21 +80,21 @@ export function compileRules(rules: AudienceRules, scope: Scope): CompiledRules 
 }
 
 /**
- * Returns the contacts that rules are asked about, with what is known of their events and consents. The fields of large ones are stored compressed, and each
- * condition expands them again. Where there are many, the `||` does it once a contact, in a subquery that stays one (`offset 0`): four hundred conditions take a
- * fiftieth. It is after the join, which may write to disk what it joins. For few, the planner may divide the contacts among its workers, which it does not with that.
+ * Returns the contacts to evaluate, joined with their events and consents. Large `fields` are stored compressed, and each condition expands them. For
+ * many conditions, the concatenation expands them once per contact (50 times as fast for 400), in a subquery that `offset 0` keeps separate. It
+ * follows the join, which may spill to disk. For few it is omitted, because it prevents a parallel scan.
  */
 function candidates(rules: AudienceRules, { contactIds }: Scope, known: { join: string; held: string }): string {
-  const isOften = leavesOf(rules).filter(({ type }) => type === 'field').length > fewFieldConditions;
+  const expandsOnce = leavesOf(rules).filter(({ type }) => type === 'field').length > fewFieldConditions;
   return `
-    (select id, name, phone, email, external_id, tags, ${isOften ? "fields || '{}'::jsonb as fields" : 'fields'}${known.held}
+    (select id, name, phone, email, external_id, tags, ${expandsOnce ? "fields || '{}'::jsonb as fields" : 'fields'}${known.held}
      from contacts${known.join}
-     where account_id = $1 and merged_into is null${contactIds ? ' and id = any($2)' : ''}${isOften ? ' offset 0' : ''}) c`;
+     where account_id = $1 and merged_into is null${contactIds ? ' and id = any($2)' : ''}${expandsOnce ? ' offset 0' : ''}) c`;
 }
 
 /**
- * Returns the join of `known`: a row for each contact with relevant events or consents, `held` with a bit for each
- * question, in their order; and what is selected of it.
+ * Returns the join of `known`, and the columns that are selected from it. `known` has a row per contact with relevant events or consents; bit n of
+ * `held` answers question n.
  */
 function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scoped, since }: Binding) {
   if (questions.length === 0) return { join: '', held: '' };
@@ -129,9 +128,8 @@ function joinKnown(questions: (EventQuestion | ConsentQuestion)[], { bind, scope
 }
 
 /**
- * Returns the statement that selects for each contact that meets an event condition the next instant at which the
- * passage of time ends that: `contact_id`, `due_at`. Undefined if no condition of the rules has a window. The n-th
- * latest event decides for at_least n.
+ * Returns a statement that selects per contact when an event condition next ends because time passes: `contact_id`, `due_at`. For `at_least` n, the
+ * n-th latest event decides. Undefined if no condition has a window.
  */
 export function compileReevaluations(rules: AudienceRules, scope: Scope) {
   const { scoped, since, bind, values } = bindingsOf(scope);
@@ -157,7 +155,7 @@ export function compileReevaluations(rules: AudienceRules, scope: Scope) {
 
 type Binding = ReturnType<typeof bindingsOf>;
 
-/** Returns the values of a statement: the account is $1 and the contacts, if given, are $2. */
+/** Starts the values of a statement: $1 is the account, and $2 the contacts, if given. */
 function bindingsOf({ accountId, now, contactIds }: Scope) {
   const values: Value[] = [];
   const bind: Bind = (value, type) => `$${values.push(value)}::${type}`;
@@ -167,7 +165,7 @@ function bindingsOf({ accountId, now, contactIds }: Scope) {
     bind,
     /** Condition for rows of the account, and of the contacts if given. */
     scoped: `account_id = ${bind(accountId, 'uuid')}${contactIds ? only(contactIds) : ''}`,
-    /** Binds the instant after which a window of `days` begins. */
+    /** Binds the instant at which a window of `days` begins; the instant itself is excluded. */
     since: (days: number) => bind(new Date(now.getTime() - days * dayMs), 'timestamptz'),
   };
 }

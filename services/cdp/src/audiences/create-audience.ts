@@ -4,7 +4,7 @@ import { toAudience } from './audience.ts';
 import { countAudiences, insertAudience } from './audiences.sql.ts';
 import { checkRulesSize } from './rules.ts';
 
-/** Each change of a contact is held against every audience of its account. */
+/** Bounded because each changed contact is evaluated for every audience of its account. */
 const maxAudiences = 1_000;
 
 export const createAudience = implement(contract.createAudience, {

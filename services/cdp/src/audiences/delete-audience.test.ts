@@ -21,15 +21,15 @@ const rowsOf = (id: string) => sql<{ name: string; contact_id: string | null }[]
   union all select 're-evaluation', contact_id from audience_flips where audience_id = ${id}
   union all select 'leaver', contact_id from audience_leavers where audience_id = ${id}
   union all select 'note', null from deleted_audiences where audience_id = ${id}`;
-const gone = (id: string) => waitFor('all rows to be gone', async () => (await rowsOf(id)).length === 0);
+const gone = (id: string) => waitFor('all rows to be removed', async () => (await rowsOf(id)).length === 0);
 
-it('an audience whose members cannot be removed yet is deleted at once, gone everywhere, and emptied later', async () => {
+it('an audience with locked members is deleted at once, no longer shown, and emptied later', async () => {
   const survivor = await audiences.contact({ phone: '+4930901820' });
   const merged = await audiences.contact({ phone: '+4930901820', tags: ['a'] });
   const [ada, bo] = [await audiences.contact({ tags: ['a'] }), await audiences.contact({ tags: ['a'] })];
   const { id } = await audiences.create(tagged('a'), 'Large');
   await audiences.holds(id, [merged, ada, bo]);
-  await waitFor('all to be told of', () => audiences.told('audience.entered', id).length === 3);
+  await waitFor('all events', () => audiences.eventsOf('audience.entered', id).length === 3);
   const far = '2126-01-01T00:00:00Z';
   await sql`insert into audience_flips values (${account.id}, ${id}, ${merged}, ${far}), (${account.id}, ${id}, ${ada}, ${far})`;
   await sql`insert into audience_leavers values (${account.id}, ${id}, ${survivor}, now(), now())`;
@@ -47,20 +47,20 @@ it('an audience whose members cannot be removed yet is deleted at once, gone eve
     expect((await audiences.create(tagged('b'), 'Large')).members).toBe(0);
     await platform.event(account.id, 'contact.merged');
     await platform.event(account.id, 'contact.deleted');
-    expect(audiences.told('audience.left', id)).toEqual([]);
-    expect(audiences.told('audience.entered', id)).toHaveLength(3);
+    expect(audiences.eventsOf('audience.left', id)).toEqual([]);
+    expect(audiences.eventsOf('audience.entered', id)).toHaveLength(3);
     const left = (await rowsOf(id)).map((row) => `${row.name} ${row.contact_id ?? ''}`).sort();
     expect(left).toEqual(['note ', `member ${merged}`, `member ${ada}`, `re-evaluation ${ada}`].sort());
   });
   await gone(id);
 });
 
-it('moves of a deleted audience that were not told of yet are never told of', async () => {
+it('queued moves of a deleted audience are never emitted', async () => {
   const ada = await audiences.contact();
   const { id } = await audiences.create(tagged('a'));
   await during(
     sql,
-    // The audience is deleted before its moves can be seen.
+    // The audience is deleted before its moves are visible.
     async (tx) => {
       await tx`insert into audience_moves (account_id, audience_id, contact_id, kind) values (${account.id}, ${id}, ${ada}, 'entered')`;
       await tx`insert into audience_moves (account_id, audience_id, kind) values (${account.id}, ${id}, 'ready')`;
@@ -68,16 +68,16 @@ it('moves of a deleted audience that were not told of yet are never told of', as
     },
     async () => expect((await remove(id)).status).toBe(204),
   );
-  await waitFor('the moves to be taken', async () => {
+  await waitFor('the moves to be processed', async () => {
     return (await sql`select from audience_announcements where account_id = ${account.id}`).length === 0;
   });
   const marker = await audiences.contact();
   await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker);
-  expect(audiences.told('audience.entered', id)).toEqual([]);
-  expect(audiences.told('audience.ready', id).length).toBeLessThan(2);
+  expect(audiences.eventsOf('audience.entered', id)).toEqual([]);
+  expect(audiences.eventsOf('audience.ready', id).length).toBeLessThan(2);
 });
 
-it('a refresh under way of an audience that is deleted ends, moves nobody and tells of nothing', async () => {
+it('a running refresh of a deleted audience ends without moves or events', async () => {
   await audiences.contact({ tags: ['a'] });
   const { id } = await audiences.create(tagged('none'));
   const isWaiting = () => sql`
@@ -92,11 +92,11 @@ it('a refresh under way of an audience that is deleted ends, moves nobody and te
       expect((await remove(id)).status).toBe(204);
     },
   );
-  // The account's worker has ended it, and goes on.
+  // The account's worker has finished it and continues.
   const next = await audiences.create(tagged('a'), 'Next');
   expect(next.members).toBe(1);
   await gone(id);
   await platform.event(account.id, 'audience.entered', (data) => data.audience.id === next.id);
-  expect(audiences.told('audience.entered', id)).toEqual([]);
+  expect(audiences.eventsOf('audience.entered', id)).toEqual([]);
   expect(platform.events(account.id).filter(({ type }) => type === 'audience.failed')).toEqual([]);
 });

@@ -1,16 +1,16 @@
 import type { Sql } from '@customer-platform/service-kit';
 
-/** A deleted audience that may still have rows; those of contacts up to `emptied_to` are removed. */
+/** A deleted audience that may still have rows. Rows of contacts up to `emptied_to` are removed. */
 interface DeletedAudience {
   account_id: string;
   audience_id: string;
   emptied_to: string;
 }
 
-/** Tables with rows of an audience by contact: the key of each begins with account_id, audience_id, contact_id. */
+/** Tables with rows per audience and contact; each primary key is account_id, audience_id, contact_id. */
 const tables = ['audience_members', 'audience_flips', 'audience_leavers'];
 
-/** Deletes an audience and notes that its rows are to be removed. Call it with the audience locked. */
+/** Deletes an audience and queues the removal of its rows. The caller must have locked the audience. */
 export async function deleteAudienceRow(tx: Sql, accountId: string, id: string): Promise<void> {
   await tx`
     with noted as (insert into deleted_audiences (account_id, audience_id) values (${accountId}, ${id}))
@@ -25,8 +25,8 @@ export async function takeDeleted(tx: Sql): Promise<DeletedAudience | undefined>
 }
 
 /**
- * Removes rows of the next contacts, `limit` rows or a few more at most; none that others have locked, for which it would wait. Returns whether there
- * may be further contacts.
+ * Removes at most about `limit` rows, of the next contacts in id order. Skips locked rows instead of waiting. Returns whether more contacts may
+ * follow.
  */
 export async function emptyNext(tx: Sql, deleted: DeletedAudience, limit: number): Promise<boolean> {
   const { account_id: accountId, audience_id: id, emptied_to: after } = deleted;
@@ -39,7 +39,7 @@ export async function emptyNext(tx: Sql, deleted: DeletedAudience, limit: number
     ) as next order by contact_id offset ${limit - 1} limit 1`;
   const part = last ? tx`${left} and contact_id <= ${last.contact_id}` : left;
   for (const table of tables) {
-    // By the key, whatever the planner expects: it has the contacts before it looks for their rows.
+    // The array makes the planner select the contacts first and find their rows by the primary key.
     await tx`
       delete from ${tx(table)} where account_id = ${accountId} and audience_id = ${id} and contact_id = any(array(
         select contact_id from ${tx(table)} where ${part} for update skip locked))`;
@@ -52,8 +52,8 @@ export async function emptyNext(tx: Sql, deleted: DeletedAudience, limit: number
 }
 
 /**
- * Removes the note of an audience that has no rows left; otherwise it begins again, behind the others. One statement looks at all tables: what others
- * replace meanwhile, such as a member by a leaver, is there before as after.
+ * Removes the queue entry if the audience has no rows left; otherwise the removal starts over, behind the others. One statement checks all tables, so
+ * that a row that moves between tables, such as from members to leavers, is not missed.
  */
 export async function finishDeleted(tx: Sql, deleted: DeletedAudience): Promise<boolean> {
   const { account_id: accountId, audience_id: id } = deleted;

@@ -7,21 +7,21 @@ export interface DueAudience extends Pick<AudienceRow, 'id' | 'version'>, Comput
 }
 
 /**
- * Returns accounts with due audiences in id order, from the one after `after` on, then the first ones again; none that is paused, none of `resting`. By turns:
- * one with very many due audiences delays another's by one of them.
+ * Returns accounts with due audiences in id order, starting after `after` and wrapping around. Omits paused accounts and `coolingDown`. Accounts take
+ * turns, so one with many due audiences delays another by only one of them.
  */
 export async function selectDueAccounts(
   tx: Sql,
   now: Date,
-  { after, resting, limit, scope }: { after: string; resting: readonly string[]; limit: number; scope: Scope },
+  { after, coolingDown, limit, scope }: { after: string; coolingDown: readonly string[]; limit: number; scope: Scope },
 ): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
-    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...resting]}::uuid[]) ${isOfScope(tx, scope)}
+    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...coolingDown]}::uuid[]) ${isOfScope(tx, scope)}
     group by account_id order by account_id <= ${after}::uuid, account_id limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
 
-/** Returns the audience of an account that is due the longest. */
+/** Returns the account's audience that has been due longest. */
 export async function selectDueAudience(tx: Sql, accountId: string, now: Date) {
   const [row] = await tx<DueAudience[]>`
     select id, version, status, error, members, refreshed_at, due_at from audiences
@@ -38,7 +38,7 @@ export async function hasWaitingEvents(tx: Sql, accountId: string, most: number)
   return row.has_more;
 }
 
-/** Notes that nobody has begun with an account's due audiences: the time until they count as stuck begins now. */
+/** Restarts the 15 minutes after which waiting audiences count as stuck, since no run has begun. */
 export async function beginLater(tx: Sql, accountId: string, now: Date): Promise<void> {
   await tx`
     update audiences set building_since = ${now}
@@ -51,14 +51,14 @@ export async function dropDue(tx: Sql, accountId: string) {
 }
 
 /**
- * Delay of a second refresh after new rules, by which every change has ended that began before the audience had these
- * rules and so was not recorded for it: a statement ends after 15 s.
+ * Delay of the second refresh after new rules. Changes in transactions that began before the new rules are not queued for them; a statement ends
+ * after 15 s, so after 20 s all of them have ended.
  */
 const afterNewRulesMs = 20_000;
 
 /**
- * Ends a whole run for `taken`, and counts the members again. If a refresh was requested meanwhile, the audience is
- * building again. Call it with the audience locked.
+ * Finishes a full run for `taken` and counts the members. If another refresh was requested meanwhile, the status returns to building. The caller must
+ * have locked the audience.
  */
 export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience, now: Date) {
   const again = tx`coalesce(due_at > ${taken.due_at}, false)`;
@@ -75,8 +75,8 @@ export async function finishWhole(tx: Sql, accountId: string, taken: DueAudience
 }
 
 /**
- * Counts a failed attempt: the first one leads to another, the second to status failed with `error`. Returns the
- * audience and its former state, undefined if its rules changed meanwhile or nothing is due any more.
+ * Counts a failed attempt. The first failure leads to another attempt, the second to status failed with `error`. Returns the audience and its former
+ * state; undefined if its rules changed meanwhile or nothing is due.
  */
 export async function countFailure(
   tx: Sql,

@@ -4,13 +4,13 @@ import { emptyNext, finishDeleted, takeDeleted } from './deleted-audiences.sql.t
 const batchSize = 5_000;
 
 /**
- * Removes members, re-evaluations and leavers of deleted audiences, one part of one audience per round. By the real clock: nobody sees or waits for
- * them.
+ * Removes members, re-evaluations and leavers of deleted audiences, one batch of one audience per round. Uses the real clock, since the rows are not
+ * visible to anyone.
  */
 export const emptyDeletedAudiences: Job<unknown> = {
   name: 'empty-deleted-audiences',
   watched: [{ name: 'deleted_audiences', due: null }],
-  // The pause before rows that others have locked are tried again.
+  // Pause before rows that were locked are retried.
   everyMs: 1_000,
   async run({ tx }) {
     const deleted = await takeDeleted(tx);

@@ -24,7 +24,7 @@ const conditions: RulesInput['conditions'] = [
   },
 ];
 
-it('says of every type of condition whether it holds and what is known that decides it', async () => {
+it('explains for every type of condition whether it holds and which fact decides it', async () => {
   const account = await platform.account();
   const { create, contact, visit } = audiencesOf(platform, account);
   const id = await contact({ email: 'ada@example.com', tags: ['vip'], fields: { age: 36 } });
@@ -58,7 +58,7 @@ it('says of every type of condition whether it holds and what is known that deci
   ]);
 });
 
-it('explains by the rules and the contact as they are now, and refuses a contact that does not exist', async () => {
+it('explains by the current rules and contact, and rejects a contact that does not exist', async () => {
   const account = await platform.account();
   const { create, contact } = audiencesOf(platform, account);
   const id = await contact({ tags: ['a'] });

@@ -28,7 +28,7 @@ export const explainAudience = implement(contract.explainAudience, {
       );
       return { row, facts: await selectFacts({ tx, account, now }, contact, rules) };
     };
-    // It waits without a connection, of which there are few.
+    // Waits for a permit without holding a connection.
     const { row, facts } = prefetch(({ onConnection, withPermit }) =>
       withPermit(ruleQuestions, 'the explanation of audiences', () => onConnection(explain)),
     );

@@ -11,15 +11,12 @@ type ConsentCondition = Extract<Condition, { type: 'consent' }>;
 /** Facts about one contact. */
 export interface Facts {
   contact: ContactRow;
-  /**
-   * Returns the number of events within the condition's window, counted up to at_least, and the time of the last one
-   * ever.
-   */
+  /** Returns the number of events in the condition's window, counted up to `at_least`, and the latest event's time overall. */
   did(condition: EventCondition): { times: number; last_at: Date | null };
   hasTag(tag: string): boolean;
-  /** Returns the consent that counts for a channel and a purpose. */
+  /** Returns the consent in effect for a channel and a purpose. */
   said(condition: ConsentCondition): Pick<ConsentRow, 'state' | 'at'> | undefined;
-  /** Returns the day of an instant in the account's zone: 2026-11-01. */
+  /** Returns the day of an instant in the account's zone, such as 2026-11-01. */
   dayOf(instant: Date): string;
   now: Date;
 }
@@ -29,7 +26,7 @@ interface DidRow extends Pick<EventCondition, 'name' | 'days' | 'at_least'> {
   last_at: Date | null;
 }
 
-/** Reads the facts about a contact that the rules ask about: two statements, however many conditions there are. */
+/** Reads the facts about a contact that the rules need: two statements, however many conditions there are. */
 export async function selectFacts(
   { tx, account, now }: { tx: Sql; account: AccountContext; now: Date },
   contact: ContactRow,
@@ -57,7 +54,7 @@ interface Who {
   contactId: string;
 }
 
-/** Selects the consents that conditions ask about: a contact may have one for each purpose that anybody ever named. */
+/** Selects only the consents that conditions ask about, since a contact can have one for each purpose ever named. */
 async function selectSaid(tx: Sql, { accountId, contactId }: Who, conditions: Condition[]) {
   const asked = conditions.filter((condition) => condition.type === 'consent');
   return await tx<Pick<ConsentRow, 'channel' | 'purpose' | 'state' | 'at'>[]>`

@@ -4,7 +4,7 @@ import { numbersOfLine, toE164 } from '@customer-platform/phone-number';
 /** A value bound to a placeholder. */
 export type Value = string | number | Date | readonly string[];
 
-/** Binds a value of a statement and returns its placeholder. */
+/** Binds a value and returns its placeholder. */
 export type Bind = (value: Value, type: string) => string;
 
 export type FieldCondition = Extract<Condition, { type: 'field' }>;
@@ -17,16 +17,15 @@ const columns = new Map([
 ]);
 const ordering = { gt: '>', gte: '>=', lt: '<', lte: '<=' };
 
-/** How a contact's own value was written before it was stored, by its column: `is` compares what is stored. A line has up to two numbers. */
+/** Converts a value to its stored forms, by column, for `is` and `is_not`. A phone line has up to two numbers. */
 const stored = new Map<string, (value: string, country: string) => readonly string[]>([
   ['phone', (value, country) => numbersOfLine(toE164(value, country) ?? value)],
   ['email', (value) => [value.trim().toLowerCase()]],
 ]);
 
 /**
- * Returns the SQL of a condition on a field of a contact `c`, never null. A text is compared with the field as text, by
- * code point; a number or a boolean only with a field that is one. A field that is not set, or "", meets nothing but
- * is_not and is_not_set. A phone without a country code is one of `country`.
+ * Returns the SQL of a condition on a field of a contact `c`; it is never null. A string is compared as text, by code point; a number or boolean only
+ * with a field of its type. An unset or empty field only meets `is_not` and `is_not_set`. A phone number without a country code belongs to `country`.
  */
 export function fieldTest({ name, op, value }: FieldCondition, country: string, bind: Bind): string {
   const column = columns.get(name);
@@ -45,7 +44,7 @@ export function fieldTest({ name, op, value }: FieldCondition, country: string, 
     if (!field) return 'false';
     if (op === 'is' || op === 'is_not') return `${field} = ${bind(String(value), 'text')}::jsonb`;
     if (op === 'contains' || op === 'starts_with') return 'false';
-    // Cast numbers only, whatever order the planner chooses.
+    // The CASE ensures that only numbers are cast, in whatever order the planner evaluates conditions.
     const number = `case when jsonb_typeof(${field}) = 'number' then ${field}::numeric end`;
     return `${number} ${ordering[op]} ${bind(String(value), 'numeric')}`;
   };

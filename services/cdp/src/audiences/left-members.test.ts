@@ -7,7 +7,7 @@ import { deleteLeavers } from '../leavers/leavers.sql.ts';
 let account: TestAccount;
 let audiences: ReturnType<typeof audiencesOf>;
 let audience: string;
-/** Ids of the members, in the list's order. */
+/** Ids of the members in the order of the list. */
 let members: string[];
 
 const startedAt = '2026-11-20T08:00:00Z';
@@ -37,8 +37,8 @@ const untag = (id: string) => account.client.cdp.contacts.update({ params: { con
 const retag = (id: string) => account.client.cdp.contacts.update({ params: { contact_id: id }, body: { tags: ['a'] } });
 const without = (...gone: string[]) => members.filter((id) => !gone.includes(id));
 
-describe('a page of members after one who', () => {
-  it('has left goes on where it was, without gap or repeat', async () => {
+describe('a page of members after one that', () => {
+  it('has left continues at its position, without gap or repetition', async () => {
     const { next } = await page();
     expect(next).toBe(members[1]);
     await untag(next!);
@@ -46,22 +46,22 @@ describe('a page of members after one who', () => {
     expect(await idsAfter(next!)).toEqual(members.slice(2, 4));
   });
 
-  it('was deleted goes on where it was', async () => {
+  it('was deleted continues at its position', async () => {
     await account.client.cdp.contacts.delete({ params: { contact_id: members[1]! } });
     await audiences.holds(audience, without(members[1]!));
     expect(await idsAfter(members[1]!)).toEqual(members.slice(2, 4));
   });
 
   it.each([
-    ['the first of the list', 0],
-    ['the last of the list', 4],
-  ])('was merged into %s goes on where it was', async (_, kept) => {
+    ['the first member', 0],
+    ['the last member', 4],
+  ])('was merged into %s continues at its position', async (_, kept) => {
     await mergeInto({ platform, sql, account }, members[kept]!, members[2]!);
     await audiences.holds(audience, without(members[2]!));
     expect(await idsAfter(members[2]!)).toEqual(members.slice(3));
   });
 
-  it('has left a day ago, or was never a member, is refused', async () => {
+  it('left a day ago, or was never a member, is rejected', async () => {
     await untag(members[1]!);
     await audiences.holds(audience, without(members[1]!));
     platform.clock.set('2026-11-21T07:59:00Z');
@@ -69,13 +69,13 @@ describe('a page of members after one who', () => {
     platform.clock.set('2026-11-21T08:30:00Z');
     await expect(page(members[1]!)).rejects.toMatchObject(refusal(400, 'starting_after'));
     expect(await deleteLeavers(sql, new Date('2026-11-21T07:59:00Z'), 1_000)).toBe(0);
-    // The job that does the same each minute may have been first.
+    // The job that runs each minute may have deleted them first.
     await deleteLeavers(sql, platform.clock.now(), 1_000);
     expect(await sql`select from audience_leavers where account_id = ${account.id}`).toHaveLength(0);
     await expect(page(await audiences.contact())).rejects.toMatchObject(refusal(400, 'starting_after'));
   });
 
-  it('has left another audience alone is refused, and one of an account sees no other', async () => {
+  it('left only another audience is rejected, and accounts are separate', async () => {
     const { id: other } = await audiences.create(tagged('b'), 'Other');
     await untag(members[1]!);
     await audiences.holds(audience, without(members[1]!));
@@ -86,7 +86,7 @@ describe('a page of members after one who', () => {
     await expect(elsewhere).rejects.toMatchObject(refusal(400, 'starting_after'));
   });
 
-  it('has left and is in again goes on where it is now; left once more, where it was last', async () => {
+  it('left and entered again continues at its current position; after leaving again, at its last one', async () => {
     const again = members[3]!;
     await untag(again);
     await audiences.holds(audience, without(again));

@@ -1,7 +1,7 @@
 import type { PageBounds, Sql } from '@customer-platform/service-kit';
 import { keptSince } from '../leavers/leavers.sql.ts';
 
-/** A contact in an audience; `phone` is "" if it has none. */
+/** A contact in an audience. `phone` is "" if it has none. */
 export interface MemberRow {
   id: string;
   name: string;
@@ -10,9 +10,8 @@ export interface MemberRow {
 }
 
 /**
- * Returns the position of a contact in the list, or its last one if it left within the last day; undefined otherwise.
- * Under its own id first: a merged contact left when it was merged, and is found where its pages ended; later, at the
- * position of the surviving contact.
+ * Returns a contact's position in the list, or its last one if it left within the last day; else undefined. A merged contact is found by its own last
+ * position first, where its page ended. After a day, the position of the surviving contact is used.
  */
 export async function selectPosition(
   tx: Sql,
@@ -38,7 +37,7 @@ export async function selectPosition(
   return row;
 }
 
-/** Lists members after `after`, latest entry first. The page is cut before the join with contacts. */
+/** Lists members after `after`, latest entry first. The page is limited before the join with contacts. */
 export async function listMemberRows(
   tx: Sql,
   accountId: string,

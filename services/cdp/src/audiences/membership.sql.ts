@@ -18,8 +18,8 @@ interface RuledAudience {
 }
 
 /**
- * Returns the rules of an audience, undefined if they are of another version now. They are read for one audience at a time: those of all
- * that an account has may be more than a process can hold.
+ * Returns the rules of an audience, or undefined if their version has changed. Rules are read one audience at a time: all rules of an account may
+ * exceed the memory of a process.
  */
 export async function selectRules(tx: Sql, accountId: string, { id, version }: Target) {
   const [row] = await tx<{ rules: AudienceRules }[]>`
@@ -28,25 +28,25 @@ export async function selectRules(tx: Sql, accountId: string, { id, version }: T
 }
 
 /**
- * Runs a compiled statement. It is planned for its values each time and never prepared: a plan for other values could
- * be much slower, and every audience has its own text.
+ * Runs a compiled statement without preparing it. Each audience has its own SQL, and a generic plan could be much slower than one for the actual
+ * values.
  */
 export async function runCompiled<Row extends object>(tx: Sql, text: string, values: readonly Value[]) {
   return await tx.unsafe<Row[]>(text, values as never[]);
 }
 
-/** Memory in KiB of all steps of a statement together, and of one of them. */
+/** Memory limits in KiB: of all steps of a statement together, and of a single step. */
 const memoryKb = { all: 256 * 1_024, each: 64 * 1_024 };
 
 /**
- * Sets planner settings of this transaction, for a statement with so many groupings. Without nested loops nothing is read once per contact, however wrong the
- * planner's row estimate; lookups by key need them. PostgreSQL bounds the memory of each grouping, and rules may have 400.
+ * Sets planner settings for this transaction and a statement with `groupings` GROUP BY steps. Without nested loops nothing is read once per contact,
+ * even if row estimates are wrong; lookups by key need nested loops. PostgreSQL limits memory per step only, and rules may have 400 steps.
  */
 export async function setPlanning(
   tx: Sql,
   { nestedLoops, timeoutMs, groupings = 0 }: { nestedLoops: boolean; timeoutMs: number; groupings?: number },
 ) {
-  // With those go the join, the grouping over all of them, and the comparison with the members.
+  // Three more steps use memory: the join, the outer GROUP BY, and the comparison with the members.
   const workMemKb = Math.min(memoryKb.each, Math.floor(memoryKb.all / (groupings + 3)));
   await tx`
     select set_config('enable_nestloop', ${nestedLoops ? 'on' : 'off'}, true), set_config('jit', 'off', true),
@@ -54,7 +54,7 @@ export async function setPlanning(
       set_config('statement_timeout', ${String(timeoutMs)}, true)`;
 }
 
-/** Runs a compiled statement as one that reads of all contacts, planned for its groupings, in one round trip. */
+/** Runs a compiled statement that reads all contacts, with planner settings for its groupings, in one round trip. */
 export async function runPlanned<Row extends object>(
   tx: Sql,
   text: string,
@@ -66,7 +66,7 @@ export async function runPlanned<Row extends object>(
   return rows;
 }
 
-/** Writes which contacts enter and which leave to `audience_changes`, each statement within `timeoutMs`; returns their number. */
+/** Writes to `audience_changes` which contacts enter and leave. Each statement may take `timeoutMs`. Returns the number of changes. */
 export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience, timeoutMs: number): Promise<number> {
   const { from, holds, groupings, values, bind } = compileRules(target.rules, scope);
   const audience = bind(target.id, 'uuid');
@@ -85,7 +85,7 @@ export async function writeChanges(tx: Sql, scope: Scope, target: RuledAudience,
   return count;
 }
 
-/** Schedules the re-evaluation of each contact for the next instant at which time alone can change its membership. */
+/** Schedules the re-evaluation of each contact for the next instant at which its membership can change merely because time passes. */
 export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAudience, timeoutMs: number) {
   const reevaluations = compileReevaluations(target.rules, scope);
   if (!reevaluations) {
@@ -111,8 +111,8 @@ export async function writeReevaluations(tx: Sql, scope: Scope, target: RuledAud
 }
 
 /**
- * Locks audiences in id order, before any change of their members, like everything that changes members, to avoid
- * deadlocks. Returns those whose rules are still the evaluated ones.
+ * Locks audiences in id order. All code that changes members takes these locks first, which avoids deadlocks. Returns the targets whose rules still
+ * have the evaluated version.
  */
 export async function lockCurrent(tx: Sql, accountId: string, targets: readonly Target[]): Promise<Target[]> {
   const ids = targets.map(({ id }) => id);
@@ -124,8 +124,8 @@ export async function lockCurrent(tx: Sql, accountId: string, targets: readonly 
 }
 
 /**
- * Drops outdated changes: of audiences that are not `current`, of members that others moved, of contacts that are gone. Each is looked up by
- * itself: a plan that was made for many changes would read all members and contacts for one.
+ * Drops outdated changes: of audiences not in `current`, of members that changed meanwhile, of deleted or merged contacts. `offset 0` forces a lookup
+ * per change: a plan for many changes would read all members and contacts.
  */
 export async function dropOvertakenChanges(tx: Sql, accountId: string, current: readonly Target[]) {
   await tx`
@@ -138,8 +138,8 @@ export async function dropOvertakenChanges(tx: Sql, accountId: string, current: 
 }
 
 /**
- * Applies the changes: members who stay keep their entered_at, those who enter get `now`, and the positions of those
- * who leave are kept for a day. Each is looked up by its key: the planner expects no changes, and would rather read all members.
+ * Applies the changes. Remaining members keep their `entered_at`, new ones get `now`, and positions of leavers are kept for a day. `offset 0` forces
+ * lookups by key: the planner expects no changes and would read all members.
  */
 export async function applyChanges(tx: Sql, accountId: string, now: Date) {
   await tx`
@@ -155,7 +155,7 @@ export async function applyChanges(tx: Sql, accountId: string, now: Date) {
     select account_id, audience_id, contact_id, ${now} from audience_changes where account_id = ${accountId} and entered`;
 }
 
-/** Selects the data of the events of those who entered, or who left: see audience.entered. */
+/** Selects the event data of contacts that entered or left; see audience.entered. */
 export const movedContacts = (tx: Sql, accountId: string, entered: boolean): ReturnType<Sql> => tx`
   select ${dataOfMove(tx)}
   from audience_changes m
@@ -163,7 +163,7 @@ export const movedContacts = (tx: Sql, accountId: string, entered: boolean): Ret
   left join contacts c on c.account_id = m.account_id and c.id = m.contact_id
   where m.account_id = ${accountId} and m.entered = ${entered}`;
 
-/** Records the refresh of the audiences and their number of members, and deletes the applied changes. */
+/** Sets `refreshed_at` and the member counts of the audiences, and deletes the applied changes. */
 export async function finishChanges(tx: Sql, accountId: string, current: readonly Target[], now: Date) {
   await tx`
     with moved as (

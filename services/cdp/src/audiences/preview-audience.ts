@@ -21,7 +21,7 @@ export const previewAudience = implement(contract.previewAudience, {
         values,
         { timeoutMs, groupings },
       );
-    // It waits without a connection, of which there are few.
+    // Waits for a permit without holding a connection.
     const rows = prefetch(({ onConnection, withPermit }) =>
       withPermit(ruleQuestions, 'the preview of audiences', () => onConnection((sql) => inTransaction(sql, select))),
     );

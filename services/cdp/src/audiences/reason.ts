@@ -4,7 +4,7 @@ import type { ContactRow } from '../contacts/contacts.sql.ts';
 import type { Facts } from './facts.sql.ts';
 import type { FieldCondition } from './field-test.ts';
 
-/** Returns a sentence with the fact about a contact that decides a condition, and with what is needed. Pure. */
+/** Returns a sentence with the fact that decides a condition, and with the value that is needed. Pure. */
 export function reasonOf(item: Condition | NestedRules, facts: Facts): string {
   if ('conditions' in item) {
     return `${item.match} of: ${item.conditions.map((condition) => `(${reasonOf(condition, facts)})`).join(', ')}`;
@@ -66,7 +66,7 @@ function fieldOf(contact: ContactRow, name: string): string | number | boolean |
   return Object.hasOwn(contact.fields, name) ? contact.fields[name] : undefined;
 }
 
-/** Returns the time since `at` in whole days, in words. */
+/** Returns the time since `at` in words, in whole days. */
 function ago(at: Date, now: Date): string {
   const days = Math.floor((now.getTime() - at.getTime()) / dayMs);
   return days < 1 ? 'less than a day ago' : `${counted(days, 'day')} ago`;

@@ -17,10 +17,7 @@ beforeEach(async () => {
   audiences = audiencesOf(platform, account);
 });
 
-/**
- * Makes every refresh of this audience fail when it counts its members, the last step; returns a function that repairs
- * it.
- */
+/** Makes each refresh of this audience fail in its last step, the count of members. Returns a function that ends the failures. */
 async function breakRefresh(audienceId: string): Promise<() => Promise<unknown>> {
   await sql.unsafe(`
     create function break_refresh() returns trigger language plpgsql as $$
@@ -30,8 +27,8 @@ async function breakRefresh(audienceId: string): Promise<() => Promise<unknown>>
   return () => sql.unsafe('drop function break_refresh cascade');
 }
 
-describe('what contacts do and say', () => {
-  it('moves them in and out without a refresh being asked for, at most a few seconds later', async () => {
+describe('events and consents of contacts', () => {
+  it('move them in and out within a few seconds, without a requested refresh', async () => {
     const ada = await audiences.contact({ name: 'Ada' });
     const bo = await audiences.contact({ tags: ['a'] });
     const rules = {
@@ -54,12 +51,12 @@ describe('what contacts do and say', () => {
     expect((await audiences.get(id)).refreshed_at! > refreshed_at!).toBe(true);
     await platform.event(account.id, 'audience.entered', (data) => data.contact.id === ada);
     await platform.event(account.id, 'audience.left', (data) => data.contact.id === bo);
-    const counts = () => ['audience.entered', 'audience.left'].map((kind) => audiences.told(kind, id).length);
+    const counts = () => ['audience.entered', 'audience.left'].map((kind) => audiences.eventsOf(kind, id).length);
     await waitFor('the third event', () => counts()[0]! >= 3);
     expect(counts()).toEqual([3, 1]);
   });
 
-  it('counts for did_not with at_least as fewer than so many, no event at all included', async () => {
+  it('meet did_not with at_least if they are fewer, including none at all', async () => {
     const [none, one, two] = [await audiences.contact(), await audiences.contact(), await audiences.contact()];
     for (const contact of [one, two, two]) await audiences.visit(contact);
     const { id } = await audiences.create({
@@ -71,7 +68,7 @@ describe('what contacts do and say', () => {
     await audiences.holds(id, [none]);
   });
 
-  it('keeps entered_at while they stay, and gives a new one when they come back', async () => {
+  it('keep entered_at while they stay, and set a new one when they return', async () => {
     const ada = await audiences.contact({ tags: ['a'] });
     const { id } = await audiences.create(tagged('a'));
     const [first] = await audiences.members(id);
@@ -79,7 +76,7 @@ describe('what contacts do and say', () => {
       account.client.cdp.contacts.update({ params: { contact_id: ada }, body: { tags: value } });
     const refreshed = (await audiences.get(id)).refreshed_at;
     await tags(['a', 'b']);
-    // One that took the change: another may have been under way.
+    // Wait for a refresh that includes the change, since another may have been running.
     await waitFor('a refresh', async () => {
       const left = await sql`select from changed_contacts where account_id = ${account.id}`;
       return left.length === 0 && (await audiences.get(id)).refreshed_at !== refreshed;
@@ -94,8 +91,8 @@ describe('what contacts do and say', () => {
   });
 });
 
-describe('time alone', () => {
-  it('moves out who did something at the end of the window, to the second, and in who did not', async () => {
+describe('the passage of time', () => {
+  it('moves contacts out, or in, when the window ends, to the second', async () => {
     const [early, late] = [await audiences.contact(), await audiences.contact()];
     const start = platform.clock.now().getTime();
     await audiences.visit(early, new Date(start - 6 * dayMs - 3_600_000));
@@ -135,13 +132,13 @@ describe('time alone', () => {
 });
 
 describe('a refresh', () => {
-  it('asked for while one runs is followed by one more; new rules meanwhile undo what was worked out', async () => {
+  it('requested while one runs is followed by another; new rules meanwhile discard the result', async () => {
     const ada = await audiences.contact({ tags: ['b'] });
     const { id } = await audiences.create(visited(7));
     const params = { audience_id: id };
     await platform.event(account.id, 'audience.ready');
     await settle(sql, account.id, 1);
-    await waitFor('what it changed', async () => {
+    await waitFor('its changes', async () => {
       return (await sql`select from changed_contacts where account_id = ${account.id}`).length === 0;
     });
     const isWaiting = () => sql`
@@ -152,7 +149,7 @@ describe('a refresh', () => {
         id,
         status: 'building',
       });
-      await waitFor('the run to be under way', async () => (await isWaiting()).length > 0);
+      await waitFor('the run to start', async () => (await isWaiting()).length > 0);
     };
     await during(
       sql,
@@ -162,7 +159,7 @@ describe('a refresh', () => {
         await account.client.cdp.audiences.refresh({ params, body: {} });
       },
     );
-    await waitFor('three runs', () => audiences.told('audience.ready', id).length === 3);
+    await waitFor('three runs', () => audiences.eventsOf('audience.ready', id).length === 3);
     await during(
       sql,
       (tx) => tx`lock table contact_events in access exclusive mode`,
@@ -173,14 +170,13 @@ describe('a refresh', () => {
     );
     expect(await audiences.ready(id)).toMatchObject({ members: 1, rules: tagged('b') });
     await audiences.holds(id, [ada]);
-    await waitFor('a fourth run', () => audiences.told('audience.ready', id).length === 4);
-    expect(audiences.told('audience.ready', id).map(({ audience }) => [audience.status, audience.members])).toEqual([
-      ...Array(3).fill(['ready', 0]),
-      ['ready', 1],
-    ]);
+    await waitFor('a fourth run', () => audiences.eventsOf('audience.ready', id).length === 4);
+    expect(audiences.eventsOf('audience.ready', id).map(({ audience }) => [audience.status, audience.members])).toEqual(
+      [...Array(3).fill(['ready', 0]), ['ready', 1]],
+    );
   });
 
-  it('follows new rules by itself, for changes that began before and marked nobody, and tells nothing of it', async () => {
+  it('follows new rules automatically and silently, for changes that began before them', async () => {
     const ada = await audiences.contact();
     const { id } = await audiences.create(visited(7));
     await sql`
@@ -189,13 +185,13 @@ describe('a refresh', () => {
     platform.clock.advance(20_000);
     await audiences.holds(id, [ada]);
     await platform.event(account.id, 'audience.entered');
-    // An audience.ready would come right behind it, and before what happens now.
+    // An audience.ready would be emitted right behind it, before the next events.
     const marker = await audiences.contact();
     await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker);
-    expect(audiences.told('audience.ready', id)).toHaveLength(1);
+    expect(audiences.eventsOf('audience.ready', id)).toHaveLength(1);
   });
 
-  it('that fails leaves nothing half, is tried once more, then is failed with a reason; asked for again it goes on', async () => {
+  it('that fails changes nothing, is retried once, then fails with a reason; a new request restarts it', async () => {
     const ada = await audiences.contact({ tags: ['a'] });
     const { id } = await audiences.create(tagged('none'));
     const params = { audience_id: id };
@@ -211,23 +207,23 @@ describe('a refresh', () => {
     for (const table of ['audience_members', 'audience_flips', 'audience_changes']) {
       expect(await rowsOf(table)).toHaveLength(0);
     }
-    // An event leaves it after the bus has it: others may have heard of it before.
+    // The bus has an event before the outbox removes it, so consumers may have received it already.
     await waitFor('the outbox to be empty', async () => (await rowsOf('outbox')).length === 0);
-    expect(audiences.told('audience.entered', id)).toEqual([]);
+    expect(audiences.eventsOf('audience.entered', id)).toEqual([]);
     await mend();
     expect(await account.client.cdp.audiences.refresh({ params, body: {} })).toMatchObject({
       status: 'building',
       error: '',
     });
     await audiences.holds(id, [ada]);
-    await waitFor('the event', () => audiences.told('audience.entered', id).length === 1);
+    await waitFor('the event', () => audiences.eventsOf('audience.entered', id).length === 1);
   });
 
   const waitingWorkers = () => sql<{ pid: number }[]>`
     select pid from pg_stat_activity
     where wait_event_type = 'Lock' and query like '%for no key update%' and datname = current_database()`;
 
-  /** Runs `work` while all workers wait for audiences of other accounts, which a transaction of the test holds. */
+  /** Runs `work` while all workers wait for audiences of other accounts, which a transaction of the test has locked. */
   async function whileAllWait(work: () => Promise<unknown>): Promise<void> {
     const others = await Promise.all(Array.from({ length: 4 }, () => platform.account()));
     const ids = await Promise.all(
@@ -245,20 +241,20 @@ describe('a refresh', () => {
       (tx) => tx`select from audiences where id = any(${ids}::uuid[]) for update`,
       async () => {
         platform.clock.advance(60_000);
-        await waitFor('them to take all workers', async () => (await waitingWorkers()).length === 3);
+        await waitFor('all workers to be occupied', async () => (await waitingWorkers()).length === 3);
         await work();
       },
     );
   }
 
-  it('of others that take minutes leave a worker to one that does not', async () => {
+  it('that is short has a worker while others take minutes', async () => {
     await whileAllWait(async () => {
       const { id } = await audiences.create(tagged('a'));
       expect(await audiences.ready(id)).toMatchObject({ status: 'ready' });
     });
   });
 
-  it('whose connection breaks ends nothing: its worker goes on with others', async () => {
+  it('whose connection breaks does not stop its worker', async () => {
     await whileAllWait(async () => {
       for (const { pid } of await waitingWorkers()) await sql`select pg_terminate_backend(${pid})`;
     });
@@ -266,7 +262,7 @@ describe('a refresh', () => {
     expect(await audiences.ready(id)).toMatchObject({ status: 'ready' });
   });
 
-  it('that is not done in 15 minutes is tried for 15 more, then failed', async () => {
+  it('that takes 15 minutes gets 15 more, then fails', async () => {
     const { id } = await audiences.create(tagged('a'));
     await during(
       sql,
@@ -276,7 +272,7 @@ describe('a refresh', () => {
         platform.clock.advance(14 * 60_000);
         platform.clock.advance(60_000);
         const attempts = async () => (await sql`select attempts from audiences where id = ${id}`)[0]!.attempts;
-        await waitFor('a try to be counted', async () => (await attempts()) === 1);
+        await waitFor('an attempt to be counted', async () => (await attempts()) === 1);
         expect((await audiences.get(id)).status).toBe('building');
         platform.clock.advance(15 * 60_000);
         await platform.event(account.id, 'audience.failed', (data) => data.audience.id === id);
@@ -286,7 +282,7 @@ describe('a refresh', () => {
   });
 });
 
-it('a contact that is gone is in none of them once it is deleted, even where a refresh still took it for a member', async () => {
+it('a deleted contact is in no audience, even if a running refresh counted it as a member', async () => {
   const ada = await audiences.contact({ tags: ['a'] });
   const { id } = await audiences.create(tagged('a'));
   await audiences.holds(id, [ada]);
@@ -300,7 +296,7 @@ it('a contact that is gone is in none of them once it is deleted, even where a r
   expect(left.data.contact).toEqual({ id: ada, name: '', phone: '' });
 });
 
-it('many changes and refreshes at once leave exactly those who belong, and events that add up to them', async () => {
+it('concurrent changes and refreshes leave exactly the matching members, and consistent events', async () => {
   const contacts = await Promise.all(Array.from({ length: 20 }, () => audiences.contact()));
   const { id } = await audiences.create(tagged('a'));
   const params = { audience_id: id };
@@ -318,7 +314,7 @@ it('many changes and refreshes at once leave exactly those who belong, and event
   await waitFor('the events', () => {
     const balance = new Map<string, number>();
     const add = (kind: string, step: number) => {
-      for (const { contact } of audiences.told(kind, id))
+      for (const { contact } of audiences.eventsOf(kind, id))
         balance.set(contact.id, (balance.get(contact.id) ?? 0) + step);
     };
     add('audience.entered', 1);

@@ -7,7 +7,7 @@ import { checkRulesSize } from './rules.ts';
 export const refreshAudience = implement(contract.refreshAudience, {
   find: ({ account, params, tx }) => selectAudience(tx, account.id, params.audience_id, 'lock'),
   async handle({ account, found, tx, now }) {
-    // Rules from before the limit: events about the refresh would be too large.
+    // Stored rules may exceed the limit, and so would the events about the refresh.
     checkRulesSize(found.rules);
     return toAudience(await askForRefresh(tx, account.id, found.id, now), account.timezone);
   },

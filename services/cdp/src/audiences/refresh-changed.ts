@@ -23,52 +23,51 @@ import type { Target } from './membership.sql.ts';
 import { refreshMembership } from './refresh-membership.ts';
 import { sizedRound } from './round-size.ts';
 
-/** Work of a missing account that is dropped at once. */
+/** Rows of a missing account that are dropped at once. */
 const batch = 10_000;
 const timeoutMs = 30_000;
-/** Pause of an account after a failure, or that is behind with its events, so that the others do not wait for it. */
-const restMs = 10_000;
-const maxResting = 10_000;
+/** Pause of an account after a failure, or while its events are behind, so that other accounts are served. */
+const coolDownMs = 10_000;
+const maxCoolingDown = 10_000;
 /**
- * A round of the worker that is `quick`: an account with a thousand audiences of dear rules takes a minute and a half for one changed contact, and two such
- * customers have the other workers. It leaves an account that takes longer to them for ten minutes.
+ * Bounds of a round of the `quick` worker. One changed contact can take 90 s if an account has 1,000 audiences with expensive rules; two such
+ * customers occupy both other workers. The quick worker leaves such an account to them for ten minutes.
  */
 const quick: RoundBounds = { contacts: 500, ms: 2_000 };
-const leftMs = 600_000;
+const deferredMs = 600_000;
 const everyMs = { usual: 250, quick: 1_000 };
 
-/** Bounds of a round: changed contacts, re-evaluations, and the time of all audiences together, any unless given. */
+/** Bounds of a round: changed contacts, re-evaluations, and milliseconds for all audiences together (unlimited if omitted). */
 interface RoundBounds {
   contacts: number;
   ms?: number;
 }
 
 /**
- * Keeps audiences up to date: re-evaluates changed contacts and those whose re-evaluation is due, of one account per
- * round. Accounts alternate, one with changes, then one with due re-evaluations. `worker` distinguishes jobs that run
- * side by side; one that is `quick` is there for those who would wait for minutes behind others' rounds, and goes by no
- * account's clock.
+ * Keeps audiences up to date: re-evaluates changed contacts and those whose re-evaluation is due, of one account per round. Rounds alternate between
+ * changes and due re-evaluations. `worker` distinguishes jobs that run concurrently. The `quick` one serves accounts that would wait minutes behind
+ * long rounds of others; it ignores sandbox clocks.
  */
 export function refreshChangedContacts(worker: number | 'quick'): Job<unknown> {
   if (worker === 'quick') return makeRefresh(worker);
-  // Changes and what is due of an account are one round's.
+  // One round processes the changes and the due re-evaluations of an account, so `due` watches both.
   return { ...withRoundsApart(() => makeRefresh(worker)), due: { name: 'audience_work', due: 'due_at' } };
 }
 
 function makeRefresh(worker: number | 'quick'): Job<unknown> {
-  const resting = new LRUCache<string, true>({ max: maxResting, ttl: restMs });
+  const coolingDown = new LRUCache<string, true>({ max: maxCoolingDown, ttl: coolDownMs });
   const isQuick = worker === 'quick';
-  /** The last account of each kind of work. */
+  /** The last account that was served, by kind of work. */
   const after = { changed: beforeFirst, scheduled: beforeFirst };
   let isScheduledNext = false;
 
-  /** Yields accounts with work, the next one first; none twice. `found` gets the kind of work of the last. */
+  /** Yields each account with work once, starting with the next in turn. Sets `found.kind` to the kind of the last yielded. */
   async function* candidates(tx: Sql, now: Date, scope: Scope, found: { kind?: keyof typeof after }) {
     if (scope.account !== undefined) {
-      if (!resting.has(scope.account) && (await hasChanged(tx, scope.account, now))) yield scope.account;
+      if (!coolingDown.has(scope.account) && (await hasChanged(tx, scope.account, now))) yield scope.account;
       return;
     }
-    const busy = [...resting.keys()];
+    const busy = [...coolingDown.keys()];
     const next = {
       changed: () => nextChangedAccount(tx, { scope, after: after.changed, but: busy }),
       scheduled: () => nextAccountToReevaluate(tx, { scope, after: after.scheduled, but: busy }, now),
@@ -96,7 +95,7 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
       const found: { kind?: keyof typeof after } = {};
       const claimed = await claimAccount(call, candidates(tx, now, scope, found), {
         lock: 'audiences',
-        missing: 'changed contacts without an account dropped',
+        missing: 'dropped changed contacts of a missing account',
         drop: async (_tx, id) => [await takeChanged(tx, id, batch), await takeReevaluations(tx, id, now, batch)],
       });
       if (!claimed) return false;
@@ -104,9 +103,9 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
       isScheduledNext = !isScheduledNext;
       const { account } = claimed;
       if (!account) return true;
-      // A sandbox's clock waits for all that is due.
+      // Advancing a sandbox clock processes all due work, so there is no pause for a sandbox.
       if (!scope.account && (await isBehind(tx, account.id))) {
-        resting.set(account.id, true);
+        coolingDown.set(account.id, true);
         return true;
       }
       if (await announceNext(call, account)) return true;
@@ -114,16 +113,16 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
         await refreshChanged(call, account, isQuick ? quick : undefined);
       } catch (error) {
         const isTooLong = error instanceof RoundLeft || (isQuick && isStatementTimeout(error));
-        resting.set(account.id, true, isTooLong ? { ttl: leftMs } : {});
+        coolingDown.set(account.id, true, isTooLong ? { ttl: deferredMs } : {});
         throw isTooLong ? new RoundLeft() : error;
       }
-      resting.delete(account.id);
+      coolingDown.delete(account.id);
       return true;
     },
   };
 }
 
-/** Re-evaluates some contacts of an account, which must be claimed, in all of its ready audiences: as many as fit into a round, unless `bounds` say how many. */
+/** Re-evaluates contacts of a claimed account in all its ready audiences. Without `bounds`, the round size adapts to the account. */
 export async function refreshChanged(
   call: WorkCall<unknown>,
   account: AccountContext,
@@ -133,7 +132,7 @@ export async function refreshChanged(
   else await sizedRound(account.id, (contacts) => refreshSome(call, account, { contacts }));
 }
 
-/** Returns how many contacts, or re-evaluations, it took. */
+/** Returns the number of contacts or re-evaluations taken, whichever is larger. */
 async function refreshSome(
   call: WorkCall<unknown>,
   account: AccountContext,
@@ -147,7 +146,7 @@ async function refreshSome(
   ]);
   const changed = new Set(taken);
   const reevaluations = Map.groupBy(due, (each) => each.audience_id);
-  // For each audience in its turn: together they would be a list of all contacts for each.
+  // Built for one audience at a time: lists for all audiences would take too much memory.
   const contactsOf = ({ id }: Target) => {
     const scheduled = reevaluations.get(id)?.map((each) => each.contact_id) ?? [];
     return [...changed, ...scheduled.filter((contactId) => !changed.has(contactId))];

@@ -1,6 +1,6 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { RoundLeft, type WorkCall } from '@customer-platform/service-kit';
-import { tellOfMoves } from './announce-moves.ts';
+import { emitMoves } from './announce-moves.ts';
 import {
   applyChanges,
   dropOvertakenChanges,
@@ -14,19 +14,18 @@ import {
 } from './membership.sql.ts';
 
 interface Refresh {
-  /** Timeout of one statement. */
+  /** Timeout of one statement, in milliseconds. */
   timeoutMs: number;
-  /** Time that the audiences may take together, in milliseconds: where it is over, RoundLeft is thrown. Any unless given. */
+  /** Milliseconds for all audiences together, after which RoundLeft is thrown; unlimited if omitted. */
   roundMs?: number | undefined;
-  /** Returns the only contacts to look at for an audience; all of the account if left out. */
+  /** Returns the contacts to evaluate for an audience; all contacts of the account if omitted. */
   contactsOf?(target: Target): readonly string[];
 }
 
 /**
- * Refreshes audiences: who enters, who leaves, the scheduled re-evaluations, the number of members, and an event for
- * each who moved, all in this transaction; of very many the events follow. No rows come into this process, and nobody who reads or changes an audience
- * waits while its rules are evaluated. Call it with the account claimed. Returns the refreshed audiences: not those whose
- * rules changed meanwhile.
+ * Refreshes audiences in this transaction: members, scheduled re-evaluations, member counts, and an event per move (queued if very many). Rows stay
+ * in PostgreSQL. Audiences can be read and changed while their rules are evaluated. The caller must have claimed the account. Returns the refreshed
+ * audiences, without those whose rules changed meanwhile.
  */
 export async function refreshMembership(
   call: WorkCall<unknown>,
@@ -38,19 +37,19 @@ export async function refreshMembership(
   const { id: accountId, country } = account;
   const scopeOf = (target: Target) => ({ accountId, country, now, contactIds: contactsOf?.(target) });
   const untilMs = performance.now() + roundMs;
-  const leaveLong = () => {
+  const throwIfOverdue = () => {
     if (performance.now() > untilMs) throw new RoundLeft();
   };
   await setPlanning(tx, { nestedLoops: false, timeoutMs });
   let changes = 0;
   for (const target of targets) {
-    leaveLong();
+    throwIfOverdue();
     const rules = await selectRules(tx, account.id, target);
     if (rules) changes += await writeChanges(tx, scopeOf(target), { id: target.id, rules }, timeoutMs);
   }
   const current = await lockCurrent(tx, account.id, targets);
   for (const target of current) {
-    leaveLong();
+    throwIfOverdue();
     const rules = await selectRules(tx, account.id, target);
     if (rules) await writeReevaluations(tx, scopeOf(target), { id: target.id, rules }, timeoutMs);
   }
@@ -58,7 +57,7 @@ export async function refreshMembership(
   if (changes > 0) {
     await dropOvertakenChanges(tx, account.id, current);
     await applyChanges(tx, account.id, now);
-    await tellOfMoves(call, account, changes);
+    await emitMoves(call, account, changes);
   }
   await finishChanges(tx, account.id, current, now);
   return current;

@@ -11,7 +11,7 @@ import {
 } from '@customer-platform/service-kit';
 import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-account.ts';
 import { withRoundsApart } from '../accounts/rounds-apart.ts';
-import { announceNext, isBehind, tellReady } from './announce-moves.ts';
+import { announceNext, emitReady, isBehind } from './announce-moves.ts';
 import { replacedBy, toAudience } from './audience.ts';
 import { hasChanged } from './changed-contacts.sql.ts';
 import {
@@ -27,23 +27,23 @@ import { refreshChanged } from './refresh-changed.ts';
 import { refreshMembership } from './refresh-membership.ts';
 
 const timeoutMs = 300_000;
-/** Time of a statement for a worker that leaves what takes longer to the others, and for how long it leaves the account to them. */
+/** Statement timeout of the quick worker. It leaves an account that takes longer to the other workers for `deferredMs`. */
 const quickTimeoutMs = 2_000;
-const leftMs = 300_000;
+const deferredMs = 300_000;
 const candidates = 20;
-/** Rest of an account that is behind with its events. */
-const restMs = 5_000;
-const maxResting = 10_000;
+/** Pause of an account whose events are behind. */
+const coolDownMs = 5_000;
+const maxCoolingDown = 10_000;
 
 const refreshes: AccountWork = {
   lock: 'audiences',
-  missing: 'audiences without an account not refreshed',
+  missing: 'cleared due audience refreshes of a missing account',
   drop: dropDue,
 };
 
 const audiences: ReportedQueue = { queue: 'audiences', rows: { name: 'audiences', due: 'due_at' } };
 
-/** A failed attempt: counted in its own transaction, because the one that it failed in is rolled back. */
+/** A failed attempt. The next round counts it, since the failed transaction is rolled back. */
 interface Failure {
   account: AccountContext;
   audience: DueAudience;
@@ -51,20 +51,20 @@ interface Failure {
 }
 
 /**
- * Refreshes one due audience as a whole per round, of one account after the other. All of it is one transaction, so that a process that dies leaves
- * nothing and another begins again. `worker` distinguishes jobs that run side by side, each for another account; one that is `quick` is there for
- * those who would wait for minutes behind others' large refreshes.
+ * Refreshes one due audience completely per round; accounts take turns. A round is one transaction, so a process that crashes leaves no partial
+ * result. `worker` distinguishes jobs that run concurrently, each for another account. The `quick` one serves accounts that would wait minutes behind
+ * large refreshes of others.
  */
 export function refreshWhole(worker: number | 'quick'): Job<unknown> {
   return withRoundsApart(() => makeRefresh(worker));
 }
 
 function makeRefresh(worker: number | 'quick'): Job<unknown> {
-  /** Failures by account: rounds by several clocks alternate. */
-  const failures = new LRUCache<string, Failure>({ max: maxResting });
+  /** Failures by account, because rounds of several clocks interleave. */
+  const failures = new LRUCache<string, Failure>({ max: maxCoolingDown });
   let served: string | undefined;
   let after = beforeFirst;
-  const resting = new LRUCache<string, true>({ max: maxResting, ttl: restMs });
+  const coolingDown = new LRUCache<string, true>({ max: maxCoolingDown, ttl: coolDownMs });
   return {
     name: `refresh-audiences-${worker}`,
     queue: audiences,
@@ -78,20 +78,20 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
         await noteFailure(call, account, audience, message);
         return true;
       }
-      const due = { after, resting: [...resting.keys()], limit: candidates, scope };
+      const due = { after, coolingDown: [...coolingDown.keys()], limit: candidates, scope };
       const dueAccounts = await selectDueAccounts(call.tx, call.now, due);
       const claimed = await claimAccount(call, dueAccounts, refreshes);
       after = claimed?.id ?? beforeFirst;
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;
-      // A sandbox's clock waits for all that is due.
+      // Advancing a sandbox clock processes all due work, so there is no pause for a sandbox.
       if (!scope.account && (await isBehind(call.tx, account.id))) {
-        resting.set(account.id, true);
+        coolingDown.set(account.id, true);
         await beginLater(call.tx, account.id, call.now);
         return true;
       }
       if (await announceNext(call, account)) return true;
-      // Many audiences of one account in a row must not keep its contacts waiting.
+      // Consecutive refreshes of one account must not delay its changed contacts.
       if (served === account.id && (await hasChanged(call.tx, account.id, call.now))) {
         served = undefined;
         await refreshChanged(call, account);
@@ -103,8 +103,8 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
       try {
         await refresh(call, account, audience, worker === 'quick' ? quickTimeoutMs : timeoutMs);
       } catch (error) {
-        if (worker === 'quick' && isCutOff(error)) {
-          resting.set(account.id, true, { ttl: leftMs });
+        if (worker === 'quick' && isCanceledByTimeout(error)) {
+          coolingDown.set(account.id, true, { ttl: deferredMs });
           throw new RoundLeft();
         }
         if (isFailedAttempt(error)) failures.set(account.id, { account, audience, message: describe(error) });
@@ -123,13 +123,13 @@ async function refresh(
 ): Promise<void> {
   const { id, version } = audience;
   const current = await refreshMembership(call, account, [{ id, version }], { timeoutMs });
-  if (current.length === 0) return; // its rules changed meanwhile: it is due again
+  if (current.length === 0) return; // The rules changed meanwhile, so the audience is due again.
   const row = await finishWhole(call.tx, account.id, audience, call.now);
   if (audience.status !== 'building') return;
-  await tellReady(call, account, row, audience);
+  await emitReady(call, account, row, audience);
 }
 
-/** Counts a failed attempt, and emits an event if it was the last one. */
+/** Counts a failed attempt. Emits audience.failed if it was the last one. */
 export async function noteFailure(
   { tx, now, emit }: WorkCall<unknown>,
   account: AccountContext,
@@ -145,20 +145,17 @@ export async function noteFailure(
   });
 }
 
-/**
- * Returns whether a statement was cancelled by its timeout: the one temporary failure that another attempt may well
- * meet again.
- */
-function isCutOff(error: unknown): boolean {
+/** Returns whether PostgreSQL canceled a statement by its timeout. Unlike other temporary failures, this one may well recur. */
+function isCanceledByTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '57014';
 }
 
 function isFailedAttempt(error: unknown): boolean {
-  return isCutOff(error) || !(isDatabaseUnavailable(error) || isTemporaryFailure(error));
+  return isCanceledByTimeout(error) || !(isDatabaseUnavailable(error) || isTemporaryFailure(error));
 }
 
 function describe(error: unknown): string {
-  return isCutOff(error)
+  return isCanceledByTimeout(error)
     ? `Computing the members took longer than ${timeoutMs / 60_000} minutes; use fewer or narrower conditions`
     : 'Computing the members failed on our side; refresh the audience to try again';
 }

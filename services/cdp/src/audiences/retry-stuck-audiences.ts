@@ -5,7 +5,7 @@ import { noteFailure } from './refresh-whole.ts';
 const batch = 100;
 const stuckMs = 900_000;
 
-/** Gives an audience that has been building for 15 minutes one more attempt of 15 minutes, then fails it. */
+/** Restarts an audience that has been building for 15 minutes. After another 15 minutes it fails. */
 export const retryStuckAudiences: Job<unknown> = {
   name: 'retry-stuck-audiences',
   due: { name: 'audiences', due: 'building_since', where: (sql) => sql`status = 'building'`, afterMs: stuckMs },

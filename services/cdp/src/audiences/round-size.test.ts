@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { nextPace, sizedRound } from './round-size.ts';
 
-/** Returns the sizes of an account's rounds, each of which takes so many ms, and so many for each contact. */
+/** Returns the sizes of an account's rounds for a fixed cost per round and per contact, both in milliseconds. */
 function sizesOf(rounds: number, fixedMs: number, eachMs: number, contacts = Number.POSITIVE_INFINITY): number[] {
   let pace: Parameters<typeof nextPace>[0] = { size: 10_000, last: undefined };
   return Array.from({ length: rounds }, () => {
@@ -12,13 +12,13 @@ function sizesOf(rounds: number, fixedMs: number, eachMs: number, contacts = Num
   });
 }
 
-it('a round is of as many contacts as fit into two seconds', () => {
+it('a round has as many contacts as fit into two seconds', () => {
   expect(sizesOf(3, 0, 0.1)).toEqual([10_000, 10_000, 10_000]);
   expect(sizesOf(3, 0, 5.4)).toEqual([370, 370, 370]);
   expect(sizesOf(3, 0, 100)).toEqual([100, 100, 100]);
 });
 
-it('however long a round takes for no contact at all', () => {
+it('the fixed cost of a round does not reduce its size', () => {
   for (const fixedMs of [1_900, 2_200, 20_000]) {
     const sizes = sizesOf(20, fixedMs, 0.05);
     expect(Math.min(...sizes.slice(-2))).toBeGreaterThan(8_000);
@@ -27,13 +27,13 @@ it('however long a round takes for no contact at all', () => {
   expect(sizesOf(10, 2_200, 5.4).slice(-2)).toEqual([370, 370]);
 });
 
-it('few changes say nothing, and what became cheap grows fourfold at most', () => {
+it('rounds with few changes are ignored, and the size grows at most fourfold', () => {
   expect(sizesOf(3, 2_200, 5, 1)).toEqual([10_000, 10_000, 10_000]);
   expect(nextPace({ size: 400, last: undefined }, { contacts: 400, tookMs: 10 })).toMatchObject({ size: 1_600 });
   expect(nextPace({ size: 400, last: undefined }, { contacts: 10, tookMs: 9_000 })).toMatchObject({ size: 400 });
 });
 
-it('a round after one that failed is a tenth of it, of that account alone, and the failure is passed on', async () => {
+it('a failure reduces the next round of the account to a tenth and is rethrown', async () => {
   const [failing, other] = [randomUUID(), randomUUID()];
   const sizes: number[] = [];
   const note = async (size: number) => {

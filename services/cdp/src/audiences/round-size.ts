@@ -1,18 +1,18 @@
 import { LRUCache } from '@customer-platform/service-kit';
 
-/** Most contacts, and most re-evaluations, of one round. */
+/** Most contacts, and most re-evaluations, per round. */
 const largest = 10_000;
 const smallest = 100;
-/** Time that the contacts of a round should take, beyond what it takes for however few: other accounts wait until it is over. */
+/** Target time for the contacts of a round, beyond its fixed cost. Other accounts wait until the round ends. */
 const roundMs = 2_000;
 
-/** A round: the contacts that it took, and its time. */
+/** A finished round: the number of contacts and the milliseconds it took. */
 interface Round {
   contacts: number;
   tookMs: number;
 }
 
-/** Size of an account's next round, and the last round that tells what contacts take. */
+/** Size of an account's next round, and the last round from which the cost per contact was derived. */
 interface Pace {
   size: number;
   last: Round | undefined;
@@ -22,14 +22,14 @@ const paces = new LRUCache<string, Pace>({ max: 10_000 });
 const usual: Pace = { size: largest, last: undefined };
 
 /**
- * Returns the pace after a round: as many contacts as fit into two seconds, four times as many as before at most. What a contact takes is known from two
- * rounds of different sizes: each takes some time for every audience, however few its contacts are.
+ * Returns the pace after a round: as many contacts as fit into 2 s, at most four times as many. Each round has a fixed cost per audience, so the cost
+ * per contact is derived from two rounds of different sizes.
  */
 export function nextPace({ size, last }: Pace, round: Round): Pace {
-  // One that the changes were too few for says nothing, nor does one as long as that of the same size before.
+  // A round with too few changes tells nothing, nor does one that repeats the size and duration of the last.
   if (round.contacts < size / 2) return { size, last };
-  const differs = last && isOther(round.contacts, last.contacts);
-  if (last && !differs && !isOther(round.tookMs, last.tookMs)) return { size, last };
+  const differs = last && differByFifth(round.contacts, last.contacts);
+  if (last && !differs && !differByFifth(round.tookMs, last.tookMs)) return { size, last };
   const eachMs = differs
     ? (round.tookMs - last.tookMs) / (round.contacts - last.contacts)
     : round.tookMs / Math.max(1, round.contacts);
@@ -37,14 +37,14 @@ export function nextPace({ size, last }: Pace, round: Round): Pace {
   return { size: Math.max(smallest, Math.min(largest, size * 4, fitting)), last: round };
 }
 
-/** Returns whether two numbers are a fifth apart, or more. */
-function isOther(one: number, other: number): boolean {
+/** Returns whether two numbers differ by at least a fifth of the larger one. */
+function differByFifth(one: number, other: number): boolean {
   return Math.abs(one - other) * 5 >= Math.max(one, other);
 }
 
 /**
- * Does a round of an account's, which is told how many contacts it may take and returns how many it took. An account with many audiences of
- * rules that are dear has smaller ones, and one of a tenth after one that failed.
+ * Runs a round of an account. `round` gets the number of contacts it may take, and returns the number it took. Expensive rules shrink the rounds of
+ * an account; a failure shrinks the next one to a tenth.
  */
 export async function sizedRound(accountId: string, round: (size: number) => Promise<number>): Promise<void> {
   const pace = paces.get(accountId) ?? usual;

@@ -3,7 +3,7 @@ import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { expect, it } from '@jest/globals';
 import { tagged } from '../../test/audiences.ts';
 
-it('a process that is stopped cuts off a refresh that may take minutes, and rolls it back', async () => {
+it('stopping a process cancels a long refresh and rolls it back', async () => {
   const platform = await startPlatform({ services: ['cdp'] });
   const own = openDatabase(platform.env('cdp').DATABASE_URL!, { pool: 2, service: 'cdp', statementMs: 120_000 });
   const refreshes = () => own`
@@ -16,7 +16,7 @@ it('a process that is stopped cuts off a refresh that may take minutes, and roll
     await waitFor('the refresh to wait', async () => (await refreshes()).length === 1);
     stopped = platform.stop({ keepsDatabase: true });
     await stopped;
-    await waitFor('PostgreSQL to give it up', async () => (await refreshes()).length === 0);
+    await waitFor('PostgreSQL to cancel it', async () => (await refreshes()).length === 0);
   });
   const [audience] = await own`select status, due_at is not null as is_due from audiences`;
   expect(audience).toEqual({ status: 'building', is_due: true });

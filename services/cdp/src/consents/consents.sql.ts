@@ -10,9 +10,8 @@ export interface ConsentRow extends Omit<Consent, 'at' | 'created_at'> {
 const columns = (sql: Sql) => sql`id, channel, purpose, state, source, at, created_at`;
 
 /**
- * Records a consent, and makes it the one that counts unless a later one exists: of two at one instant the withdrawal.
- * `at` must not be after `created_at`; a counting consent dated after it (another process's clock may be ahead) counts
- * as given at `created_at`.
+ * Records a consent. It takes effect unless a later one exists; of two at the same instant, the withdrawal takes effect. `at` must not be after
+ * `created_at`. Clocks of processes differ: if the consent in effect is dated after `created_at`, it counts as given at `created_at`.
  */
 export async function insertConsent(
   tx: Sql,
@@ -34,21 +33,21 @@ export async function insertConsent(
   return row!;
 }
 
-/** What is on record of a channel and a purpose, beside a statement that may be added. */
+/** The consents on record for a channel and a purpose, compared with a statement that may be added. */
 export interface Standing {
-  /** The statement is on record. */
+  /** The same statement is already on record. */
   is_known: boolean;
-  /** The latest withdrawal that no later grant ended; null if there is none. */
+  /** The latest withdrawal without a later grant; null if there is none. */
   withdrawn_at: Date | null;
-  /** The latest of those from the statement's source. */
+  /** The latest such withdrawal from the statement's source. */
   repeated_at: Date | null;
   /** Whether consent was ever granted. */
   was_granted: boolean | null;
-  /** Whether all of those come from keywords. */
+  /** Whether all such withdrawals come from keywords. */
   is_by_keyword: boolean | null;
 }
 
-/** Returns what is on record beside a statement of a contact. Of a grant and a withdrawal at one instant the withdrawal is the later. */
+/** Returns the consents on record, compared with a statement of a contact. At the same instant, a withdrawal counts as later than a grant. */
 export async function selectStanding(
   sql: Sql,
   accountId: string,
@@ -70,7 +69,7 @@ export async function selectStanding(
   return row!;
 }
 
-/** Returns whether a contact has the consent with this id. */
+/** Returns whether the consent with this id belongs to the contact. */
 export async function isConsentOf(sql: Sql, accountId: string, contactId: string, id: string): Promise<boolean> {
   const rows = await sql`
     select 1 from consents where account_id = ${accountId} and contact_id = ${contactId} and id = ${id}`;

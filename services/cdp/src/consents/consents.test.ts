@@ -20,7 +20,7 @@ const email = { channel: 'email', purpose: 'marketing' } as const;
 const record = (state: 'granted' | 'withdrawn', at?: string) =>
   account.client.cdp.contacts.consents.record({ params, body: { ...email, state, ...(at ? { at } : {}) } });
 
-/** Returns the consents that count for the contact, as `channel purpose state`. */
+/** Returns the consents in effect of the contact, as `channel purpose state`. */
 async function counting(): Promise<string[]> {
   const rows = await sql`
     select channel, purpose, state from consent_states
@@ -29,7 +29,7 @@ async function counting(): Promise<string[]> {
 }
 
 describe('a consent', () => {
-  it('is recorded with when and where it was said; now where it does not say', async () => {
+  it('is recorded with its time and source; the time defaults to now', async () => {
     const body = { ...email, state: 'granted', source: 'shop form', at: '2026-11-01T10:00:00+01:00' } as const;
     const made = await account.client.cdp.contacts.consents.record({ params, body });
     expect(made).toEqual({ ...body, id: made.id, created_at: made.created_at });
@@ -38,7 +38,7 @@ describe('a consent', () => {
     expect((await account.client.cdp.contacts.consents.list({ params })).data).toEqual([later, made]);
   });
 
-  it('counts by when it was said, not by when it was recorded', async () => {
+  it('takes effect by its own time, not by when it was recorded', async () => {
     await record('granted', '2026-11-10T00:00:00Z');
     await record('withdrawn', '2026-11-09T00:00:00Z');
     expect(await counting()).toEqual(['email marketing granted']);
@@ -49,13 +49,13 @@ describe('a consent', () => {
   it.each([
     ['granted', 'withdrawn'],
     ['withdrawn', 'granted'],
-  ] as const)('%s and %s at one instant count as withdrawn', async (first, second) => {
+  ] as const)('%s and %s at the same instant count as withdrawn', async (first, second) => {
     await record(first, '2026-11-10T00:00:00Z');
     await record(second, '2026-11-10T01:00:00+01:00');
     expect(await counting()).toEqual(['email marketing withdrawn']);
   });
 
-  it('counts for its channel and purpose alone', async () => {
+  it('applies to its channel and purpose only', async () => {
     await record('granted');
     await account.client.cdp.contacts.consents.record({
       params,
@@ -68,7 +68,7 @@ describe('a consent', () => {
     expect(await counting()).toEqual(['email marketing granted', 'email news withdrawn', 'sms marketing withdrawn']);
   });
 
-  it('that is dated ahead counts as said now: a withdrawal that follows counts, and so does a grant after it', async () => {
+  it('that is dated ahead counts as given now: a later withdrawal takes effect, and so does a grant after it', async () => {
     const ahead = await record('granted', '2026-11-20T08:04:00Z');
     expect(ahead.at).toBe(ahead.created_at);
     platform.clock.advance(1_000);
@@ -80,16 +80,16 @@ describe('a consent', () => {
     expect(await counting()).toEqual(['email marketing granted']);
   });
 
-  it('that another process recorded by a clock ahead is overruled by a withdrawal', async () => {
+  it('that another process recorded with a fast clock is overruled by a withdrawal', async () => {
     await record('granted');
     await sql`update consent_states set at = '2026-11-20T08:04:00Z' where account_id = ${account.id}`;
     await record('withdrawn');
     expect(await counting()).toEqual(['email marketing withdrawn']);
   });
 
-  it('may be said 5 minutes ahead at most', async () => {
+  it('may be dated at most 5 minutes ahead', async () => {
     await record('granted', new Date(platform.clock.now().getTime() + 299_000).toISOString());
-    // Half a minute more than may be: it is the time at which the service reads it that counts.
+    // Half a minute more than allowed: the time at which the service reads it decides.
     const tooFar = record('granted', new Date(platform.clock.now().getTime() + 330_000).toISOString());
     await expect(tooFar).rejects.toMatchObject(refusal(400, 'at'));
     expect((await account.client.cdp.contacts.consents.list({ params })).data).toHaveLength(1);
@@ -101,13 +101,13 @@ describe('a consent', () => {
     ['state', { state: 'maybe' }],
     ['source', { source: 'x'.repeat(201) }],
     ['at', { at: '2026-11-01T10:00:00' }],
-  ])('is refused with a wrong %s', async (field, wrong) => {
+  ])('is rejected with a wrong %s', async (field, wrong) => {
     const path = `/v1/cdp/contacts/${params.contact_id}/consents`;
     const response = await account.request('POST', path, { body: { ...email, state: 'granted', ...wrong } });
     expect([response.status, response.body.error.field]).toEqual([400, field]);
   });
 
-  it('is noted as a change of the contact where the account has audiences', async () => {
+  it('queues the contact as changed if the account has audiences', async () => {
     await record('granted');
     await settle(sql, account.id, 1);
     expect(await takeChanged(sql, account.id)).toEqual([]);
@@ -118,7 +118,7 @@ describe('a consent', () => {
 });
 
 describe('the consents of a contact', () => {
-  it('page newest first, and take no cursor of another contact', async () => {
+  it('are listed newest first, and reject a cursor of another contact', async () => {
     const made: string[] = [];
     for (let index = 0; index < 5; index++) made.unshift((await record('granted')).id);
     const seen: string[] = [];
@@ -136,7 +136,7 @@ describe('the consents of a contact', () => {
     }
   });
 
-  it('are gone with the contact, and no other account has them', async () => {
+  it('are deleted with the contact, and invisible to other accounts', async () => {
     await record('granted');
     const stranger = await platform.account();
     await expect(stranger.client.cdp.contacts.consents.list({ params })).rejects.toMatchObject(refusal(404));

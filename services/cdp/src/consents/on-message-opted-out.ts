@@ -3,7 +3,7 @@ import { type Consumer, onEvent } from '@customer-platform/service-kit';
 import { tryHoldIdentities } from '../contacts/identities.sql.ts';
 import { takeOptOut } from './take-opt-out.ts';
 
-/** Withdraws the consent of contacts who opted out with a provider, one at a time: each locks its contact. */
+/** Withdraws the consent of contacts who opted out with a provider. Batch size 1, since each event locks its contacts. */
 export const onMessageOptedOut: Consumer<undefined> = {
   ...onEvent(messageOptedOut, async (call, { account, data }) => {
     await tryHoldIdentities(call.tx, [account]);

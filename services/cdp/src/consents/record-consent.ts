@@ -14,7 +14,7 @@ export const recordConsent = implement(contract.recordConsent, {
   async handle({ account, body, found, tx, now, fail }) {
     const { at = now, ...said } = body;
     if (!canHaveHappened(at, now)) return fail('invalid_request', 'at must be at most 5 minutes ahead of now', 'at');
-    // A clock that is ahead must not outrank the contact's next consent.
+    // A client's clock that is ahead must not make this consent override the contact's next one.
     const saidAt = at > now ? now : at;
     const row = await insertConsent(tx, account.id, found.id, { ...said, at: saidAt, created_at: now });
     return toConsent(row, account.timezone);

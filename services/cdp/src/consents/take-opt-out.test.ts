@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 type State = 'granted' | 'withdrawn';
 
-/** Asks as Messages does for a keyword at `minute` after half past seven; returns whether it is on record. */
+/** Sends the request that Messages sends for a keyword, `minute` minutes after 07:30. Returns whether it is on record. */
 const say = async (state: State, minute: number, given: object = {}) =>
   (
     await bus.ask(recordOptOut, account.id, {
@@ -42,7 +42,7 @@ const record = (state: State, minute: number, channel: 'sms' | 'email' = 'sms', 
     body: { channel, purpose: 'marketing', state, source: 'form', at: instant(minute) },
   });
 
-/** Returns what is on record of a contact, newest first, as `channel state source`. */
+/** Returns the consents on record of a contact, newest first, as `channel state source`. */
 async function recorded(id = contact): Promise<string[]> {
   const { data } = await account.client.cdp.contacts.consents.list({ params: { contact_id: id } });
   return data.map(({ channel, purpose, state, source }) => {
@@ -51,22 +51,22 @@ async function recorded(id = contact): Promise<string[]> {
   });
 }
 
-/** Returns what counts for the contact by SMS; undefined if nothing was ever said. */
+/** Returns the contact's consent in effect for SMS; undefined if there is none. */
 async function counts(id = contact): Promise<State | undefined> {
   const [row] = await sql<{ state: State }[]>`
     select state from consent_states where account_id = ${account.id} and contact_id = ${id} and channel = 'sms'`;
   return row?.state;
 }
 
-describe('a contact who opts out by a word', () => {
-  it('has its consent withdrawn on that channel alone, also where it never granted any', async () => {
+describe('a contact who opts out by a keyword', () => {
+  it('loses its consent on that channel only, even without an earlier grant', async () => {
     await record('granted', 0, 'email');
     expect(await say('withdrawn', 1)).toBe(true);
     expect(await recorded()).toEqual(['sms withdrawn keyword', 'email granted form']);
     expect(await counts()).toBe('withdrawn');
   });
 
-  it('has it recorded once, however often and at whatever moments the request is repeated', async () => {
+  it('is recorded once, however often the request is repeated', async () => {
     const replies = await Promise.all(Array.from({ length: 10 }, () => say('withdrawn', 1)));
     expect(replies).toEqual(Array(10).fill(true));
     await record('granted', 5);
@@ -75,7 +75,7 @@ describe('a contact who opts out by a word', () => {
     expect(await counts()).toBe('granted');
   });
 
-  it('loses a consent that it gave before, and keeps one that it gave after, in whatever order they are told of', async () => {
+  it('loses an earlier consent and keeps a later one, in whatever order they arrive', async () => {
     await record('granted', 3);
     await say('withdrawn', 2);
     expect(await counts()).toBe('granted');
@@ -84,7 +84,7 @@ describe('a contact who opts out by a word', () => {
     expect(await counts()).toBe('withdrawn');
   });
 
-  it('is not opted in by a form that it filled in between two such words and that is told of later', async () => {
+  it('is not opted in by a late report of a form filled in between two keywords', async () => {
     await say('withdrawn', 1);
     await say('withdrawn', 9);
     await record('granted', 5);
@@ -92,8 +92,8 @@ describe('a contact who opts out by a word', () => {
   });
 });
 
-describe('a contact who opts in again by a word', () => {
-  it('gets back what a word withdrew, once, however often the request is repeated', async () => {
+describe('a contact who opts in again by a keyword', () => {
+  it('regains what a keyword withdrew, once, however often the request is repeated', async () => {
     await record('granted', 0);
     await say('withdrawn', 1);
     const replies = await Promise.all(Array.from({ length: 10 }, () => say('granted', 2)));
@@ -104,23 +104,23 @@ describe('a contact who opts in again by a word', () => {
   });
 
   it.each<[string, () => Promise<unknown>]>([
-    ['it never said anything', async () => undefined],
-    ['it has granted it', () => record('granted', 1)],
-    ['it had never granted what a word withdrew', () => say('withdrawn', 1)],
+    ['it has no consent on record', async () => undefined],
+    ['it has already granted it', () => record('granted', 1)],
+    ['it had never granted what a keyword withdrew', () => say('withdrawn', 1)],
     ['the API withdrew it', () => record('withdrawn', 1)],
     ['a link withdrew it', () => say('withdrawn', 1, { source: 'unsubscribe' })],
-    ['a word withdrew it on another channel', () => say('withdrawn', 1, { channel: 'whatsapp' })],
-    ['the word to opt out came at the same moment', () => say('withdrawn', 9)],
-    ['the word to opt out came later', () => say('withdrawn', 10)],
+    ['a keyword withdrew it on another channel', () => say('withdrawn', 1, { channel: 'whatsapp' })],
+    ['the opt-out keyword has the same time', () => say('withdrawn', 9)],
+    ['the opt-out keyword is later', () => say('withdrawn', 10)],
     [
-      'the API had withdrawn it before a word did',
+      'the API had withdrawn it before a keyword did',
       async () => [await record('withdrawn', 1), await say('withdrawn', 2)],
     ],
     [
-      'the API has withdrawn it since a word did',
+      'the API has withdrawn it after a keyword did',
       async () => [await say('withdrawn', 1), await record('withdrawn', 2)],
     ],
-  ])('gets nothing where %s', async (_, before) => {
+  ])('regains nothing if %s', async (_, before) => {
     await before();
     const [known, state] = [await recorded(), await counts()];
     expect(await say('granted', 9)).toBe(false);
@@ -128,7 +128,7 @@ describe('a contact who opts in again by a word', () => {
     expect(await counts()).toBe(state);
   });
 
-  it('gets back what a word withdrew after a consent that followed a withdrawal by the API', async () => {
+  it('regains what a keyword withdrew after a consent that followed a withdrawal by the API', async () => {
     await record('withdrawn', 1);
     await record('granted', 2);
     await say('withdrawn', 3);
@@ -138,14 +138,14 @@ describe('a contact who opts in again by a word', () => {
 });
 
 describe('an opt-out', () => {
-  it('of a merged contact is its survivor’s', async () => {
+  it('of a merged contact applies to its survivor', async () => {
     const kept = (await account.client.cdp.contacts.create({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
     await mergeInto({ platform, sql, account }, kept, contact);
     expect(await say('withdrawn', 1)).toBe(true);
     expect([await counts(kept), await recorded(kept)]).toEqual(['withdrawn', ['sms withdrawn keyword']]);
   });
 
-  it('of one side of a merge is not undone by a word, since the other side had granted it', async () => {
+  it('of one merged contact is not undone by a keyword, since the other one had granted consent', async () => {
     const kept = (await account.client.cdp.contacts.create({ body: { name: 'Ada', email: 'ada@one.example' } })).id;
     await say('withdrawn', 1);
     await record('granted', 2, 'sms', kept);
@@ -154,7 +154,7 @@ describe('an opt-out', () => {
     expect(await counts(kept)).toBe('withdrawn');
   });
 
-  it('of a deleted contact, of nobody, or of another account’s contact records nothing', async () => {
+  it('of a deleted, unknown or other account’s contact records nothing', async () => {
     const stranger = await platform.account();
     await expect(
       bus.ask(recordOptOut, stranger.id, {
@@ -171,7 +171,7 @@ describe('an opt-out', () => {
     expect(await sql`select from consents where account_id = ${account.id}`).toHaveLength(0);
   });
 
-  it('is that of everybody with the number, and so is the word that takes it back', async () => {
+  it('applies to all contacts with the number, and so does the keyword that reverses it', async () => {
     const brazil = { name: 'Rui', phone: '+5511987654321' };
     const [one, two] = await Promise.all([1, 2].map(() => account.client.cdp.contacts.create({ body: brazil })));
     const short = await account.client.cdp.contacts.create({ body: { name: 'Rui', phone: '+551187654321' } });
@@ -186,20 +186,20 @@ describe('an opt-out', () => {
     expect(await recorded(short.id)).not.toContain('email withdrawn keyword');
   });
 
-  it('that lies ahead counts as said now', async () => {
+  it('that is dated ahead counts as given now', async () => {
     await say('withdrawn', 60);
     platform.clock.advance(1_000);
     await record('granted', 30.01);
     expect(await counts()).toBe('granted');
   });
 
-  it('by a link that is called very often is recorded once a minute', async () => {
+  it('by a link that is called very often is recorded at most once per minute', async () => {
     for (const minute of [1, 1.2, 1.9, 2.1, 2.2]) await say('withdrawn', minute, { source: 'unsubscribe' });
     expect(await recorded()).toEqual(['sms withdrawn unsubscribe', 'sms withdrawn unsubscribe']);
   });
 });
 
-it('a contact who opted out with a provider has its consent withdrawn once, however often that is told', async () => {
+it('an opt-out with a provider withdraws consent once, however often it is reported', async () => {
   await record('granted', 0);
   const { kind, audience } = messageOptedOut;
   const data = { contact, channel: 'sms', at: instant(1) };
@@ -208,7 +208,7 @@ it('a contact who opted out with a provider has its consent withdrawn once, howe
     const envelope = JSON.stringify({ id, type: kind, timestamp: instant(1), account: account.id, mode: 'live', data });
     await bus.publish({ id, kind, audience, sequence: round, envelope, trace: undefined });
   }
-  await waitFor('the events to be taken', async () => {
+  await waitFor('the events to be consumed', async () => {
     const taken = await sql`select from inbox where account_id = ${account.id} and consumer = ${kind}`;
     return taken.length === 3;
   });

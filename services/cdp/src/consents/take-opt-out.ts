@@ -3,21 +3,21 @@ import type { WorkCall } from '@customer-platform/service-kit';
 import { lockLine } from '../contacts/contacts.sql.ts';
 import { insertConsent, type Standing, selectStanding } from './consents.sql.ts';
 
-/** The purpose that contacts opt out of; messages of service are not affected. */
+/** The purpose that contacts opt out of. Service messages are not affected. */
 const purpose = 'marketing';
-/** A withdrawal within a minute of the last one from the same source adds nothing: a link may be called very often. */
+/** A withdrawal within a minute of one from the same source is skipped: unsubscribe links may be called often. */
 const repeatMs = 60_000;
 
-/** An opt-out or opt-in of a contact; `at` is ISO 8601. */
+/** An opt-out or opt-in of a contact. `at` is ISO 8601. */
 export interface OptOut extends Pick<Consent, 'channel' | 'state' | 'at'> {
   contact: string;
   source: 'keyword' | 'unsubscribe';
 }
 
 /**
- * Records an opt-out, or an opt-in if keywords alone withdrew what it grants, for a contact and for all that share its address: whoever opts
- * out of a number wants nothing more there. Returns whether it is on record of one. One that lies ahead counts as said now. Call it under a
- * hold of the account's identities. Waits for others of the same contacts.
+ * Records an opt-out, or an opt-in that reverses keyword opt-outs, for all contacts that share the contact's address. An opt-out concerns the
+ * address, whichever contact it came from. Returns whether the statement is on record for any of them. A future `at` counts as now. The caller must
+ * hold the account's identities. Waits for concurrent statements of the same contacts.
  */
 export async function takeOptOut(
   { tx, nowOf }: Pick<WorkCall<unknown>, 'tx' | 'nowOf'>,
@@ -40,7 +40,7 @@ function withdraws({ repeated_at }: Standing, at: Date): boolean {
   return repeated_at === null || at.getTime() > repeated_at.getTime() + repeatMs;
 }
 
-/** What was never granted is not granted again: consent for marketing takes more than a word. */
+/** Only restores an earlier grant: new consent for marketing takes more than a keyword. */
 function grants({ withdrawn_at, was_granted, is_by_keyword }: Standing, at: Date): boolean {
   return withdrawn_at !== null && was_granted === true && is_by_keyword === true && at > withdrawn_at;
 }

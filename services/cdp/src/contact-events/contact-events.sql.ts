@@ -9,7 +9,7 @@ interface EventValues {
   properties: Record<string, unknown>;
 }
 
-/** An event as given: of a contact, or of the oldest one with an external id. */
+/** An event as sent: for a contact's id, or for the oldest contact with an external id. */
 export interface GivenEvent extends EventValues {
   contact: string | undefined;
   external_id: string | undefined;
@@ -20,9 +20,7 @@ const valuesOf = (sql: Sql, events: readonly EventValues[]) => sql`
   ${events.map(({ at }) => at.toISOString())}::text[]::timestamptz[],
   ${events.map(({ properties }) => JSON.stringify(properties as JsonValue))}::text[]::jsonb[]`;
 
-/**
- * The end of a statement that resolved events to contacts: inserts them in id order, so that batches do not deadlock.
- */
+/** End of a statement whose `resolved` assigns events to contacts. Inserts in id order, so that batches do not deadlock. */
 const record = (sql: Sql) => sql`
   recorded as (
     insert into contact_events (account_id, id, contact_id, name, at, properties, original_contact_id)
@@ -31,16 +29,16 @@ const record = (sql: Sql) => sql`
     on conflict do nothing returning account_id, contact_id, name
   ), marked as (${markChanged(
     sql,
-    // Only events that rules ask about: otherwise entering an audience would itself cause a re-evaluation. Each is looked up by its name, which the
-    // offset says: a plan for any values, by statistics that do not know the account, joins all of the account's names with each event.
+    // Only events that rules ask about: otherwise entering an audience would itself cause a re-evaluation. `offset 0` forces a lookup by name: a
+    // generic plan without statistics of the account would join all names of the account with each event.
     sql`select account_id, contact_id from recorded where exists (
       select from audience_event_names asked where asked.account_id = recorded.account_id and asked.name = recorded.name
       offset 0)`,
   )})`;
 
 /**
- * Records events of an account's contacts in one statement: a known id changes nothing. Returns the number recorded,
- * and the indexes in `events` of those whose contact does not exist.
+ * Records events of an account's contacts in one statement. Ids already recorded are skipped. Returns the number recorded, and the indexes in
+ * `events` whose contact does not exist.
  */
 export async function insertEvents(tx: Sql, accountId: string, events: readonly GivenEvent[]) {
   const [row] = await tx<{ recorded: number; unknown: number[] }[]>`
@@ -57,15 +55,15 @@ export async function insertEvents(tx: Sql, accountId: string, events: readonly 
   return row!;
 }
 
-/** One of the platform's own events about a contact, identified by id or by number. */
+/** One of the platform's own events about a contact, which it names by id or by number. */
 export interface DomainEvent extends EventValues {
   account: string;
   contact: string | number;
 }
 
 /**
- * Records the platform's events of existing contacts, in one statement. One that happened before its contact was merged, and comes after,
- * is recorded like those that the merge moved.
+ * Records the platform's events about existing contacts in one statement. A late event from before its contact was merged is recorded like those that
+ * the merge moved.
  */
 export async function insertDomainEvents(tx: Sql, events: readonly DomainEvent[]) {
   const ids = events.map(({ contact }) => (typeof contact === 'string' ? contact : null));

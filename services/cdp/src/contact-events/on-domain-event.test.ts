@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 const at = '2026-11-01T10:00:00+01:00';
 
-/** Publishes an event as the service that owns its kind would; returns its id. */
+/** Publishes an event like the service that owns its type; returns its id. */
 async function publish(kind: string, data: unknown, id = randomUUIDv7(), audience = 'public'): Promise<string> {
   return await publishAs(account, kind, data, { id, audience });
 }
@@ -45,7 +45,7 @@ async function publishAs(
   return id;
 }
 
-/** Returns the events of an account's contacts, once there are `count`, in the order of their names. */
+/** Returns the events of an account's contacts once there are `count`, in the order of their names. */
 async function known(count: number, { id } = account) {
   return await waitFor(`${count} events`, async () => {
     const rows = await sql`select * from contact_events where account_id = ${id} order by name, at`;
@@ -54,7 +54,7 @@ async function known(count: number, { id } = account) {
 }
 
 describe("the platform's own events", () => {
-  it('are events of the contact that they are about, by their kind', async () => {
+  it('become events of their contact, named by type', async () => {
     const deal = { id: randomUUID(), contact: { id: contact.id, name: 'Ada', phone: '' } };
     const wonId = await publish('deal.won', { deal });
     await publish('message.received', { message: { id: 'm-1' }, contact: { id: contact.id } });
@@ -64,12 +64,12 @@ describe("the platform's own events", () => {
     expect(received).toMatchObject({ name: 'message.received', properties: { message: 'm-1' } });
   });
 
-  it('name a contact by its number where that is what they show', async () => {
+  it('are assigned by contact number if they show only that', async () => {
     await publish('plan.completed', { plan: { id: 3, contact: { id: contact.number } } });
     expect((await known(2))[1]).toMatchObject({ contact_id: contact.id, properties: { plan: 3 } });
   });
 
-  it('are left out where they are about nobody, about an unknown contact or internal', async () => {
+  it('are skipped if they are internal or have no known contact', async () => {
     await publish('deal.won', { deal: { id: 'd', contact: null }, previous: { contact: { id: contact.id } } });
     await publish('audience.ready', { audience: { id: 'a' } });
     await publish('order.declined', { order: { id: 'o', contact: { id: randomUUID() } } });
@@ -84,7 +84,7 @@ describe("the platform's own events", () => {
     expect((await known(2)).map(({ name }) => name)).toEqual(['contact.created', 'order.fulfilled']);
   });
 
-  it('count once, however often they come, and note the contact as changed for audiences that ask about them', async () => {
+  it('count once, however often they arrive, and queue the contact for audiences that ask about them', async () => {
     await addAudience(sql, account.id, { eventNames: ['order.declined'] });
     const data = { order: { id: 'o', contact: { id: contact.id } } };
     const id = await publish('order.declined', data);
@@ -103,7 +103,7 @@ describe("the platform's own events", () => {
     expect(await takeChanged(sql, account.id)).toEqual([contact.id]);
   });
 
-  it('wait for a merge in their own account only: those of others are taken meanwhile, and they once it ends', async () => {
+  it('wait for a merge in their own account only', async () => {
     const other = await platform.account();
     const neighbour = await other.client.cdp.contacts.create({ body: { name: 'Grace' } });
     await known(1, other);
@@ -113,7 +113,7 @@ describe("the platform's own events", () => {
       await publishAs(other, 'order.declined', { order: { id: 'o', contact: { id: neighbour.id } } });
       await known(2, other);
       const [waiting] = await sql`select reason from failed_events where account_id = ${account.id}`;
-      // Not cut off after seconds.
+      // Not canceled after seconds.
       expect(waiting!.reason).toContain('another transaction holds the lock');
     });
     platform.clock.advance(60_000);

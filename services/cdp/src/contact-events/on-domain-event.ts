@@ -3,15 +3,12 @@ import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
 import { tryHoldIdentities } from '../contacts/identities.sql.ts';
 import { type DomainEvent, insertDomainEvents } from './contact-events.sql.ts';
 
-/**
- * Consumes every public event of the platform, in batches: one about a contact becomes an event of that contact, named
- * by its kind.
- */
+/** Consumes all public events of the platform in batches. An event about a contact becomes an event of that contact, named after its type. */
 export const onDomainEvent: Consumer<unknown> = {
   name: 'domain-events',
   filter: { audience: 'public' },
   batchSize: 500,
-  // Audiences follow within a minute: nobody waits for these.
+  // Audiences may lag up to a minute, so a delay here does not matter.
   gatherMs: 200,
   async take({ tx }, received) {
     const events = received.map(toDomainEvent).filter((event) => event !== undefined);
@@ -24,10 +21,7 @@ export const onDomainEvent: Consumer<unknown> = {
   },
 };
 
-/**
- * Returns the event of a contact, undefined if neither its data nor the resource that its kind is named after has a
- * contact.
- */
+/** Returns the contact's event. Undefined if neither `data` nor the resource that the type is named after has a contact. */
 function toDomainEvent({ id, type, timestamp, account, data }: ReceivedEvent): DomainEvent | undefined {
   const family = type.slice(0, type.indexOf('.'));
   const { contact: named, [family]: about } = data as Record<
@@ -42,7 +36,7 @@ function toDomainEvent({ id, type, timestamp, account, data }: ReceivedEvent): D
 
 type Named = { id?: unknown } | null | undefined;
 
-/** Returns a contact's id, or its number if that is what the resource shows. */
+/** Returns the contact's id, or its number if the resource shows the number as `id`. */
 function idOf(contact: Named): string | number | undefined {
   if (Number.isSafeInteger(contact?.id)) return contact!.id as number;
   return uuid.safeParse(contact?.id).data;

@@ -16,7 +16,7 @@ beforeEach(async () => {
   bo = (await account.client.cdp.contacts.create({ body: { name: 'Bo' } })).id;
 });
 
-/** Sends entries as they are, and returns their outcome. */
+/** Sends entries unchanged and returns the response. */
 async function record(events: unknown[]) {
   const response = await account.request('POST', '/v1/cdp/events', { body: { events } });
   expect(response).toMatchObject({ status: 202 });
@@ -33,7 +33,7 @@ const eventsOf = (contactId: string) => sql`
   where account_id = ${account.id} and contact_id = ${contactId} and name not like 'contact.%' order by at, id`;
 
 describe('a batch of events', () => {
-  it('is recorded for contacts named by id or by external id', async () => {
+  it('is recorded for contacts given by id or external id', async () => {
     const at = '2026-11-01T10:00:00+01:00';
     const outcome = await record([
       {
@@ -59,7 +59,7 @@ describe('a batch of events', () => {
     expect(await eventsOf(bo)).toHaveLength(1);
   });
 
-  it('takes the good ones and lists each bad one with its place and what would be right', async () => {
+  it('records the valid ones and lists each invalid one with its index and a correction', async () => {
     const { accepted, repeated, rejected } = await record([
       { contact: ada, name: 'good' },
       { contact: ada, name: 'nul\0' },
@@ -84,7 +84,7 @@ describe('a batch of events', () => {
     expect(rejected[5]!.message).toBe('events[6].contact must be the id of a contact of this account');
   });
 
-  it('may say what happens 5 minutes ahead at most', async () => {
+  it('may be dated at most 5 minutes ahead', async () => {
     const inSeconds = (seconds: number) => new Date(platform.clock.now().getTime() + seconds * 1000).toISOString();
     const { accepted, rejected } = await record([
       { contact: ada, name: 'soon', at: inSeconds(299) },
@@ -108,7 +108,7 @@ describe('a batch of events', () => {
 });
 
 describe('an event id', () => {
-  it('counts once in a batch, in the account, and whoever it is about', async () => {
+  it('counts once per account, also within a batch and for different contacts', async () => {
     const event = { id: 'same', contact: ada, name: 'first' };
     expect(await record([event, { ...event, name: 'second' }, event])).toEqual({
       accepted: 1,
@@ -139,14 +139,14 @@ describe('an event id', () => {
   });
 });
 
-it('an external id names the oldest contact that has it', async () => {
+it('an external id refers to the oldest contact that has it', async () => {
   const younger = await account.client.cdp.contacts.create({ body: { external_id: 'a-1' } });
   await record([{ external_id: 'a-1', name: 'x' }]);
   expect([await eventsOf(ada), await eventsOf(younger.id)].map(({ length }) => length)).toEqual([1, 0]);
 });
 
-describe('contacts that did something', () => {
-  it('are noted once a batch as changed where an audience asks about it, and a repeated event is no change', async () => {
+describe('contacts with new events', () => {
+  it('are queued once per batch if an audience asks about the event; a repeated event is no change', async () => {
     await record([{ id: 'before', contact: ada, name: 'x' }]);
     await settle(sql, account.id, 2);
     expect(await takeChanged(sql, account.id)).toEqual([]);
@@ -172,13 +172,13 @@ describe('contacts that did something', () => {
   });
 });
 
-it("a full batch is recorded however many events an account's audiences ask about, and however old the statistics are", async () => {
+it('a full batch is recorded however many events audiences ask about, even with old statistics', async () => {
   await sql`alter table audience_event_names set (autovacuum_enabled = false)`;
   await sql`
     insert into audience_event_names (account_id, name, audience_id)
     select gen_random_uuid(), 'visited', gen_random_uuid() from generate_series(1, 5000)`;
   await sql`analyze audience_event_names`;
-  // As many conditions as rules can have, each about another event.
+  // The most conditions that rules can have, each about another event.
   for (let batch = 0; batch < 4; batch++) {
     await sql`
       insert into audiences (account_id, name, description, rules, event_names, status, members, created_at, updated_at)

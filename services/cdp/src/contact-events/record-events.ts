@@ -28,7 +28,7 @@ export const recordEvents = implement(contract.recordEvents, {
   },
 });
 
-/** Returns the event, or a message that says what is wrong with it. */
+/** Returns the event, or an error message. */
 function datedEvent(
   { value, fault }: ListEntry<contract.ContactEventInput>,
   index: number,

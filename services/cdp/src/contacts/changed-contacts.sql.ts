@@ -1,8 +1,8 @@
 import type { Fragment, Sql } from '@customer-platform/service-kit';
 
 /**
- * The statement that queues changed contacts for re-evaluation by audiences: for a `with` beside the change itself.
- * `rows` selects account_id and contact_id. Queues nothing if the account has no audiences.
+ * Statement that queues changed contacts for re-evaluation by audiences, for a `with` next to the change itself. `rows` selects account_id and
+ * contact_id. Queues nothing if the account has no audiences.
  */
 export const markChanged = (sql: Sql, rows: Fragment) => sql`
   insert into changed_contacts (account_id, contact_id)

@@ -22,7 +22,7 @@ const names = async (query: Parameters<typeof list>[0] = {}) => (await list(quer
 const make = (name: string, more: object = {}) => account.client.cdp.contacts.create({ body: { name, ...more } });
 const change = (id: string, body: object) => account.client.cdp.contacts.update({ params: { contact_id: id }, body });
 
-it('lists what changed since a time, the longest unchanged first', async () => {
+it('lists contacts changed since a time, least recently changed first', async () => {
   const [a, b] = [await make('A'), await make('B')];
   platform.clock.advance(1_000);
   const c = await make('C');
@@ -37,7 +37,7 @@ it('lists what changed since a time, the longest unchanged first', async () => {
   await expect(list({ updated_since: '2026-01-01' })).rejects.toMatchObject(refusal(400, 'updated_since'));
 });
 
-it('pages what changes meanwhile: an entry that changes comes again behind, and none is left out', async () => {
+it('includes concurrent changes: an entry that changes appears again later, and none is missing', async () => {
   const made = [];
   for (let index = 0; index < 7; index++) made.push(await make(`P${index}`));
   const seen: string[] = [];
@@ -59,7 +59,7 @@ it('pages what changes meanwhile: an entry that changes comes again behind, and 
     await expect(list({ starting_after })).rejects.toMatchObject(refusal(400, 'starting_after'));
 });
 
-/** Does `work` while a write has changed a contact by the time `at`, under its hold, and has not committed. */
+/** Runs `work` while an uncommitted write holds the account's change lock and has changed a contact at `at`. */
 const whileWriting = async (contact: Contact, at: Date, work: () => Promise<void>) =>
   await during(
     sql,
@@ -85,7 +85,7 @@ it('waits for a write that began before the list and commits after it', async ()
   expect(await listed).toEqual(['Slow again', 'Other']);
 });
 
-it('shows a write whose clock is behind after all that it has shown', async () => {
+it('orders a write with a slow clock after everything already listed', async () => {
   const [slow, other] = [await make('Slow'), await make('Other')];
   const early = platform.clock.now();
   platform.clock.advance(60_000);
@@ -95,7 +95,7 @@ it('shows a write whose clock is behind after all that it has shown', async () =
   expect(await names({ updated_since: last })).toEqual(['Other', 'Slow again']);
 });
 
-it('is 503, to be tried again, where writes under way take longer than a second', async () => {
+it('returns a retryable 503 if running writes take longer than a second', async () => {
   const slow = await make('Slow');
   await whileWriting(slow, platform.clock.now(), async () => {
     await expect(list({})).rejects.toMatchObject({ status: 503, retryAfter: expect.any(Number) });
@@ -103,7 +103,7 @@ it('is 503, to be tried again, where writes under way take longer than a second'
   expect(await names()).toEqual(['Slow again']);
 });
 
-it('misses nothing while contacts are created, changed and written in batches at once', async () => {
+it('misses nothing during concurrent creations, changes and batches', async () => {
   const { client } = account;
   let isOver = false;
   const mirrored = new Map<string, unknown>();
@@ -140,7 +140,7 @@ it('misses nothing while contacts are created, changed and written in batches at
   expect(all.map((contact) => mirrored.get(contact.id))).toEqual(all);
 });
 
-it('lists no contact that was merged, and one whose merge was undone again', async () => {
+it('omits merged contacts, and includes one whose merge was undone', async () => {
   const kept = await make('Kept', { email: 'one@example.com' });
   const merged = await make('Merged', { email: 'one@example.com' });
   const { params, survivor } = await mergePair({ platform, sql, account }, kept.id, merged.id);
@@ -151,7 +151,7 @@ it('lists no contact that was merged, and one whose merge was undone again', asy
   expect((await names({ updated_since: since })).toSorted()).toEqual(['Kept', 'Merged']);
 });
 
-it('goes together with the other filters', async () => {
+it('can be combined with the other filters', async () => {
   await make('Ada', { tags: ['vip'], phone: '030 901820', email: 'ada@example.com', external_id: 'a' });
   await make('Bo', { tags: ['vip'] });
   const c = await make('Ada again', { phone: '030 901820', email: 'ada@example.com', external_id: 'a' });
@@ -178,7 +178,7 @@ it('goes together with the other filters', async () => {
   }
 });
 
-it('reads a page of very many by the index, from anywhere', async () => {
+it('reads any page of very many contacts by the index', async () => {
   await sql`
     insert into contacts (account_id, number, name, tags, fields, created_at, updated_at)
     select ${account.id}, n, '', '{}', '{}', now(), now() + n * interval '1 second' from generate_series(1, 4000) as n`;

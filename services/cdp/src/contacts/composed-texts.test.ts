@@ -18,8 +18,8 @@ const composed = 'Zoë Ångström';
 const decomposed = composed.normalize('NFD');
 const ids = async (query: object) => (await account.client.cdp.contacts.list({ query })).data.map(({ id }) => id);
 
-describe('a text', () => {
-  it('is found by its other form: by a part, a tag, an external id and an email', async () => {
+describe('a string', () => {
+  it('is found by its other form in q, tags, external ids and emails', async () => {
     const body = {
       name: decomposed,
       external_id: decomposed,
@@ -48,7 +48,7 @@ describe('a text', () => {
     ]);
   });
 
-  it('is met by rules in its other form, and names an audience once', async () => {
+  it('matches rules in its other form, and counts as one audience name', async () => {
     const audiences = audiencesOf(platform, account);
     const one = await audiences.contact({ name: composed, tags: [decomposed], fields: { [decomposed]: composed } });
     const conditions = [
@@ -63,11 +63,11 @@ describe('a text', () => {
   });
 });
 
-describe('the migration of texts', () => {
+describe('the migration of strings', () => {
   const migration = readFileSync(new URL('../../migrations/0021_composed_texts.sql', import.meta.url), 'utf8');
   const migrate = () => sql.unsafe(migration);
 
-  it('composes contacts of before, which are then found, and notes them for audiences', async () => {
+  it('composes existing contacts, which are then found, and queues them for audiences', async () => {
     const audiences = audiencesOf(platform, account);
     const made = await account.client.cdp.contacts.create({ body: { name: 'Old', tags: ['x'], fields: { a: 1 } } });
     const same = await account.client.cdp.contacts.create({ body: { name: composed, tags: [composed] } });
@@ -93,7 +93,7 @@ describe('the migration of texts', () => {
     await audiences.holds(id, [made.id, same.id]);
   });
 
-  it('leaves fields whose JSON it would break, and composes the rest of the contact', async () => {
+  it('skips fields whose JSON it would break, and composes the rest of the contact', async () => {
     const made = await account.client.cdp.contacts.create({ body: { name: 'Old' } });
     const fields = { a: `e\u0301\n\u0303` };
     await sql`update contacts set name = ${decomposed}, fields = ${sql.json(fields)} where account_id = ${account.id} and id = ${made.id}`;
@@ -104,7 +104,7 @@ describe('the migration of texts', () => {
     });
   });
 
-  it('composes rules and names of audiences, the names of events that they ask about, and no name that another has', async () => {
+  it('composes rules, event names and audience names, except names that would collide', async () => {
     const audiences = audiencesOf(platform, account);
     const one = await audiences.contact({ name: 'One' });
     const event = 'café.visited';

@@ -9,43 +9,43 @@ import { type Lookup, type Match, type MatchColumn, matchColumns } from './match
 type Given = Body<typeof updateContact>;
 type Refusal = NonNullable<ContactsWritten['data'][number]['error']>;
 
-/** An entry as it was read: the values that it is found by, by their columns, or what is wrong with it. */
+/** A parsed entry: its values and the keys it is matched by, per column, or the reason it is invalid. */
 export type ReadEntry =
   | { given: Given; keys: Record<MatchColumn, string[]>; refusal?: never }
   | { given?: never; keys?: never; refusal: Refusal };
 
-/** A contact that entries write. */
+/** A contact that entries of the batch write. */
 export interface WrittenContact {
-  /** As it was; undefined: it is created. */
+  /** The stored row; undefined if the contact is created. */
   before: ContactRow | undefined;
-  /** As the entries leave it. */
+  /** The values after the entries so far. */
   values: ContactValues;
-  /** Orders contacts by age: an id, those that are created after all others. */
+  /** Sort key by age: the id, or a key after all ids for new contacts. */
   age: string;
 }
 
-/** What an entry came to. */
+/** The result of an entry. */
 export type Outcome =
   | { outcome: 'created'; contact: WrittenContact; values: ContactValues }
   | { outcome: 'updated'; contact: WrittenContact; values: ContactValues; previous: Partial<ContactValues> }
   | { outcome: 'unchanged'; contact: WrittenContact }
   | { outcome: 'failed'; refusal: Refusal };
 
-/** Most bytes of tags and fields that a batch reads, and that its changes have: each has an event, and all of them are in memory at once. */
+/** Most bytes of tags and fields that a batch reads, or that its changes contain. Each change has an event, and all are in memory at once. */
 export const maxBytes = 8_388_608;
 
-/** Most contacts that a batch looks at. What it looks for at first are fewer: each of its entries has four values at most. */
+/** Most contacts that a batch reads. The first pass reads fewer, since an entry has at most four keys. */
 export const maxContacts = 5_000;
 
-/** The refusal of a batch beyond either. */
+/** The error for a batch that exceeds either limit. */
 export function tooLarge(): ApiError {
   const message =
-    `contacts must be fewer: they look at more than ${maxContacts} contacts, ` +
-    `or the tags and fields that they read and change have more than ${maxBytes} bytes together`;
+    `contacts must have fewer entries: they match more than ${maxContacts} contacts, ` +
+    `or the tags and fields that they read or change exceed ${maxBytes} bytes in total`;
   return new ApiError('invalid_request', message, { field: 'contacts' });
 }
 
-/** Reads the entries of a batch. */
+/** Parses the entries of a batch. */
 export function readEntries(entries: readonly ListEntry<Given>[], account: AccountContext): ReadEntry[] {
   return entries.map(({ value: given, fault, field }, index) => {
     if (fault !== undefined) return { refusal: { code: 'invalid_request', message: fault, field } };
@@ -62,7 +62,7 @@ function keysOf({ external_id, email, phone }: Given, account: AccountContext): 
   };
 }
 
-/** Returns what `read` does, or the refusal that it throws, with the place of its entry; throws that of the whole batch. */
+/** Returns the result of `read`. If it throws an error about one entry, returns that error with the entry's index. */
 function orRefusal<Result>(index: number, read: () => Result): Result | { refusal: Refusal } {
   try {
     return read();
@@ -75,7 +75,7 @@ function orRefusal<Result>(index: number, read: () => Result): Result | { refusa
 
 const keyOf = ({ column, value }: Lookup) => `${column} ${value}`;
 
-/** Returns all that is looked for, each once. */
+/** Returns all values to look up, without duplicates. */
 export function lookupsOf(entries: readonly ReadEntry[]): Lookup[] {
   const lookups = entries.flatMap(({ keys }) =>
     matchColumns.flatMap((column) => (keys?.[column] ?? []).map((value) => ({ column, value }))),
@@ -84,10 +84,10 @@ export function lookupsOf(entries: readonly ReadEntry[]): Lookup[] {
 }
 
 /**
- * Applies entries in their order to the contacts that they match, those included that entries before them created or changed. Returns what each came
- * to; undefined where more than `most` contacts of each value have to be known first: entries took one from all that are. As many as there are
- * entries are always enough: each takes a value from one contact at most, and those before an entry are fewer. Pure.
- * Throws invalid_request, field contacts, where the changes are too large together.
+ * Applies entries in order to the contacts they match, including contacts that earlier entries created or changed. Returns the result of each.
+ * Returns undefined if `most` contacts per value are too few, because entries removed a value from all known contacts. As many as there are entries
+ * always suffice, since each entry removes a value from at most one contact. Pure. Throws invalid_request with field `contacts` if the changes are
+ * too large together.
  */
 export function applyEntries(
   entries: readonly ReadEntry[],
@@ -97,7 +97,7 @@ export function applyEntries(
   const contacts = new Map(rows.map((row) => [row.id, toWritten(row)]));
   const known = new Map(matches.map((match) => [keyOf(match), match]));
   let isEnough = true;
-  /** Contacts that have a value, or had it before the entries so far. */
+  /** Contacts that have a value now, or had it before an earlier entry changed it. */
   const holders = new Map(matches.map((match) => [keyOf(match), match.ids.map((id) => contacts.get(id)!)]));
 
   const having = (column: MatchColumn, value: string): WrittenContact[] => {

@@ -13,12 +13,12 @@ beforeEach(async () => {
 });
 
 const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
-/** Six bytes of JSON for each character. */
+/** Each character takes six bytes of JSON. */
 const wide = (length: number, mark = '') => mark.padEnd(length, '\u0001');
 const mostEventBytes = 900 * 1_024;
 const mostFieldsBytes = 64 * 1_024;
 
-/** Fields of 1,000 such characters each whose JSON is at most this long; with "x" exactly. */
+/** Fields of 1,000 such characters each, with at most this much JSON; exactly this much if padded with "x". */
 function fieldsOf(length: number, mark: string, unit = 'x'): Record<string, string> {
   const fields: Record<string, string> = {};
   const full = unit.repeat(1_000);
@@ -60,7 +60,7 @@ it('the fields of a contact are at most 64 KiB of JSON in UTF-8, whether given, 
 });
 
 describe('the largest contact', () => {
-  it('has events below 900 KiB, also where everything of it changes', async () => {
+  it('has events below 900 KiB, even if all of its values change', async () => {
     const made = await account.client.cdp.contacts.create({ body: largest('a') });
     const cleared = Object.fromEntries(Object.keys(made.fields).map((name) => [name, null]));
     await update(made, { ...largest('b'), name: wide(199), fields: { ...cleared, ...largest('b').fields } });
@@ -69,7 +69,7 @@ describe('the largest contact', () => {
     expect(size).toBeLessThan(mostEventBytes);
   });
 
-  it('can be merged with others like it: it keeps its own, and has of theirs what there is room for', async () => {
+  it('can be merged with others like it: it keeps its own values and takes what fits', async () => {
     let kept = await account.client.cdp.contacts.create({ body: largest('a') });
     const others: Contact[] = [];
     for (const mark of ['b', 'c', 'd']) others.push(await account.client.cdp.contacts.create({ body: largest(mark) }));

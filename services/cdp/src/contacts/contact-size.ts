@@ -5,9 +5,8 @@ import type { ContactValues } from './contacts.sql.ts';
 type Fields = ContactValues['fields'];
 
 /**
- * Limits in bytes of JSON, so that the largest event of a contact stays below 900 KiB, whatever characters it has: one
- * with the tags and fields of three contacts (two contacts, and the former values of one) is below 600 KiB. A request's
- * 100 tags of 100 characters always fit; only merges combine more.
+ * Limits in bytes of JSON that keep the largest event of a contact below 900 KiB, whatever characters it contains. That event has the tags and fields
+ * of two contacts and the former values of one: less than 600 KiB. The 100 tags of 100 characters in a request always fit; only merges combine more.
  */
 export const maxFieldsBytes = 65_536;
 const maxTagsBytes = 131_072;
@@ -21,13 +20,13 @@ export function checkSize(field: 'fields' | 'rules', value: object, maxBytes: nu
   });
 }
 
-/** Returns the kept contact's fields and, in order, as many of the merged contact's others as there is room for. */
+/** Returns the kept contact's fields, plus the merged contact's other fields that still fit, in order. */
 export function unitedFields(kept: Fields, merged: Fields): Fields {
   const united = Object.entries(kept);
   let bytes = jsonBytes(kept);
   for (const [name, value] of Object.entries(merged)) {
     if (Object.hasOwn(kept, name)) continue;
-    // With its colon and a comma.
+    // Two more bytes for the colon and the comma.
     const more = jsonBytes(name) + jsonBytes(value) + 2;
     if (bytes + more > maxFieldsBytes) continue;
     united.push([name, value]);
@@ -36,7 +35,7 @@ export function unitedFields(kept: Fields, merged: Fields): Fields {
   return Object.fromEntries(united);
 }
 
-/** Returns the kept contact's tags and, in order, as many of the merged contact's others as there is room for. */
+/** Returns the kept contact's tags, plus the merged contact's other tags that still fit, in order. */
 export function unitedTags(kept: readonly string[], merged: readonly string[]): string[] {
   const united = new Set(kept);
   let bytes = jsonBytes(kept);

@@ -29,8 +29,8 @@ export function toSummary(row: Pick<ContactRow, 'id' | 'name' | 'phone'>): Conta
 }
 
 /**
- * Returns the E.164 form of a phone number as people write it, by default of the account's country; null for "". Throws
- * invalid_request with field phone.
+ * Returns a phone number in E.164, or null for "". Accepts the usual spellings; without a country code it belongs to the account's country. Throws
+ * invalid_request with field `phone`.
  */
 export function parsePhone(phone: string, account: Pick<AccountContext, 'country'>): string | null {
   if (phone.trim() === '') return null;
@@ -41,8 +41,8 @@ export function parsePhone(phone: string, account: Pick<AccountContext, 'country
 }
 
 /**
- * Returns the numbers (E.164) of the line that a list is asked for, as they may be stored; "" for none. A "+" that was sent as it is means
- * a space in a query. Throws as parsePhone.
+ * Returns the possible stored forms (E.164) of a phone number in a query, or [""] for "". An unescaped "+" arrives as a space. Throws like
+ * `parsePhone`.
  */
 export function phonesOfQuery(phone: string, account: Pick<AccountContext, 'country'>): string[] {
   const withPlus = /^ [1-9]/.test(phone) ? toE164(`+${phone.slice(1)}`, account.country) : undefined;
@@ -52,8 +52,8 @@ export function phonesOfQuery(phone: string, account: Pick<AccountContext, 'coun
 const nothing: ContactValues = { external_id: null, name: '', phone: null, email: null, tags: [], fields: {} };
 
 /**
- * Returns a contact's values after applying `given`: "" clears a text, `fields` merges by key and null removes one.
- * Throws invalid_request for an invalid phone, and for too many or too large fields.
+ * Returns a contact's values after applying `given`: "" clears a value; `fields` merges by key and null removes one. Throws invalid_request for an
+ * invalid phone number, and for too many or too large fields.
  */
 export function applyValues(
   given: Body<typeof updateContact>,
@@ -62,7 +62,7 @@ export function applyValues(
 ): ContactValues {
   const { name, external_id, phone, email, tags } = given;
   const fields = mergedByKey(before.fields, given.fields);
-  // Merged contacts may have more: such fields can be changed and reduced.
+  // Merged contacts may exceed the limit. Their fields can still be changed and removed.
   if (Object.keys(fields).length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
   if (given.fields && !isSameValue(fields, before.fields)) checkSize('fields', fields, maxFieldsBytes);
@@ -76,7 +76,7 @@ export function applyValues(
   });
 }
 
-/** Returns the values of a contact to be created. Throws as applyValues, and invalid_request with field name where it has nothing to know it by. */
+/** Returns the values of a new contact. Throws like `applyValues`, and invalid_request with field `name` if nothing identifies it. */
 export function newValues(given: Body<typeof updateContact>, account: AccountContext): ContactValues {
   const values = applyValues(given, account);
   if (values.name || values.phone || values.email || values.external_id) return values;
@@ -84,12 +84,12 @@ export function newValues(given: Body<typeof updateContact>, account: AccountCon
   throw new ApiError('invalid_request', rule, { field: 'name' });
 }
 
-/** Returns the values of a contact alone. */
+/** Returns only the values of a contact. */
 export function valuesOf({ external_id, name, phone, email, tags, fields }: ContactValues): ContactValues {
   return { external_id, name, phone, email, tags, fields };
 }
 
-/** Returns the former values of what changed, undefined if nothing did. */
+/** Returns the former values of the changed fields; undefined if none changed. */
 export function changedContact(before: ContactValues, after: ContactValues): Partial<ContactValues> | undefined {
   return changedValues(valuesOf(before), after);
 }

@@ -42,14 +42,14 @@ const valueColumns = ['external_id', 'name', 'phone', 'email', 'tags', 'fields']
 const valueNames = (sql: Sql, table: string) => sql.unsafe(valueColumns.map((name) => `${table}.${name}`).join(', '));
 const givenNames = (sql: Sql) => sql.unsafe(['id', ...valueColumns].join(', '));
 
-/** The rows of contacts as given, as a function of a `rows from`. */
+/** The contacts' values as a function in `rows from`. */
 const given = (sql: Sql, contacts: readonly ContactValues[]) => sql`
   jsonb_to_recordset(${sql.json(contacts as unknown as JsonValue)})
     as (id uuid, external_id text, name text, phone text, email text, tags text[], fields jsonb)`;
 
 /**
- * Inserts contacts under the account's next numbers, in one statement and in their order, each with its `id` if given. The first contact
- * schedules the account's nightly duplicate runs.
+ * Inserts contacts in order under the account's next numbers, in one statement, each with its `id` if given. The first contact schedules the
+ * account's nightly duplicate runs.
  */
 export async function insertContacts(
   sql: Sql,
@@ -77,10 +77,7 @@ export async function insertContacts(
     select ${columns(sql)} from made order by number`;
 }
 
-/**
- * Returns the contact with an id: the surviving contact, if merged. With `lock` its row is locked until the transaction
- * ends.
- */
+/** Returns the contact with an id, or the surviving contact if it was merged. With `lock`, the row is locked until the transaction ends. */
 export async function findContact(
   sql: Sql,
   accountId: string,
@@ -91,14 +88,14 @@ export async function findContact(
     select ${columns(sql)} from contacts where account_id = ${accountId}
       and id = (select coalesce(merged_into, id) from contacts where account_id = ${accountId} and id = ${id})
     ${lock === 'lock' ? sql`for update` : sql``}`;
-  // It was merged while its lock was awaited.
+  // The contact was merged while this query waited for the lock.
   return row?.merged_into ? await findContact(sql, accountId, row.merged_into, lock) : row;
 }
 
 /** Most ids that `selectMerged` returns. */
 const mostMerged = 1_000;
 
-/** Returns the ids from a merged contact's on, each of which was merged into the next: all but the survivor's, at most 1,000. */
+/** Returns the chain of ids from a merged contact to its survivor, without the survivor. At most 1,000 ids. */
 export async function selectMerged(sql: Sql, accountId: string, id: string): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     with recursive above (id, next, position) as (
@@ -113,8 +110,8 @@ export async function selectMerged(sql: Sql, accountId: string, id: string): Pro
 }
 
 /**
- * Returns the contact for an external id, locked. Until the transaction ends no other one can look up the same id, so
- * that two writers never both create it.
+ * Returns the contact with an external id, locked. Other transactions cannot look up the same id until this one ends, so two writers never both
+ * create the contact.
  */
 export async function findOldestByExternalId(
   sql: Sql,
@@ -128,26 +125,22 @@ export async function findOldestByExternalId(
   return row?.merged_into ? await findContact(sql, accountId, row.merged_into, 'lock') : row;
 }
 
-/**
- * Selects the id of the oldest contact that has an external id and was not merged, else the survivor of the oldest that
- * was.
- */
+/** Selects the id of the oldest contact with an external id that was not merged. Otherwise selects the survivor of the oldest merged one. */
 export const oldestByExternalId = (sql: Sql, accountId: Fragment, externalId: Fragment) => sql`coalesce(
   (select e.id from contacts e where e.account_id = ${accountId} and e.external_id = ${externalId}
      and e.merged_into is null order by e.id limit 1),
   (select e.merged_into from contacts e where e.account_id = ${accountId} and e.external_id = ${externalId}
      and e.merged_into is not null order by e.id limit 1))`;
 
-/** An address in stored form: all numbers (E.164) of one line, or an email (trimmed, lower case). */
+/** An address in stored form: all numbers (E.164) of one phone line, or an email (trimmed, lower case). */
 export type Address = { column: 'phone'; values: readonly string[] } | { column: 'email'; values: readonly [string] };
 
 /**
- * Returns the contact for an address, like `oldestByExternalId` for an external id. Until the transaction ends no other one can look up
- * the same address, so that two never both add it. Call it under `holdIdentities`: the contact is then neither merged nor deleted before
- * the transaction ends.
+ * Returns the contact with an address, like `oldestByExternalId`. Other transactions cannot look up the same address until this one ends, so two
+ * never both create the contact. The caller must hold identities; the contact is then neither merged nor deleted before the transaction ends.
  */
 export async function findOldestByAddress(tx: Sql, accountId: string, { column, values }: Address) {
-  // One lock for a line, whichever of its numbers is asked for.
+  // One lock per phone line, whichever of its numbers is given.
   const [first] = values.toSorted();
   await holdLookup(tx, accountId, lockNumber(column, accountId, first!));
   const [row] = await tx<ContactRow[]>`
@@ -156,7 +149,7 @@ export async function findOldestByAddress(tx: Sql, accountId: string, { column, 
   return row;
 }
 
-/** Selects the id of the oldest contact with one of the values that was not merged, or the survivor of the oldest that was; each value by the index. */
+/** Selects the oldest unmerged contact with one of the values. Otherwise selects the survivor of the oldest merged one. */
 const oldestOf = (
   sql: Sql,
   column: Address['column'],
@@ -173,8 +166,8 @@ const oldestOf = (
 const mostOfLine = 100;
 
 /**
- * Locks a contact and those that share its address on a channel, at most 100 in all, and returns their ids; none if there is no such
- * contact. Call it under `holdIdentities`.
+ * Locks a contact and those that share its address on a channel, at most 100, and returns their ids. Returns none if the contact does not exist. The
+ * caller must hold identities.
  */
 export async function lockLine(tx: Sql, accountId: string, id: string, channel: Consent['channel']): Promise<string[]> {
   const found = await findContact(tx, accountId, id);
@@ -190,10 +183,7 @@ export async function lockLine(tx: Sql, accountId: string, id: string, channel: 
   return rows.map((row) => row.id);
 }
 
-/**
- * Holds the id of a contact that is to be made: until the transaction ends no other one can hold it, so that a repeated request makes
- * no second contact.
- */
+/** Locks the id of a new contact until the transaction ends, so that a repeated request creates no second one. */
 export async function holdNewId(tx: Sql, accountId: string, id: string): Promise<void> {
   await tx`select pg_advisory_xact_lock(${lockNumber('contact', accountId, id)}::bigint)`;
 }
@@ -209,7 +199,7 @@ export async function updateContactRow(
   return row!;
 }
 
-/** Sets all values of contacts, which must be locked in id order where there are several; returns them in any order. */
+/** Sets all values of contacts; returns their rows in any order. Several contacts must be locked in id order by the caller. */
 export async function updateContactRows(
   sql: Sql,
   accountId: string,
@@ -229,12 +219,12 @@ export async function updateContactRows(
     select ${columns(sql)} from changed`;
 }
 
-/** Rows of each kind that are deleted with a contact: a job deletes those beyond. */
+/** Most rows of each kind that are deleted together with a contact. A job deletes the rest. */
 const deletedAtOnce = 10_000;
 
 /**
- * Deletes a contact with all its data, and the contacts that were merged into it. Of very many events, consents or pairs the rest is noted to be deleted, and what was
- * recorded of its merges goes as what can be undone no longer: none of it is shown without its contact.
+ * Deletes a contact with all its data, and the contacts that were merged into it. If it has very many events, consents or pairs, a job deletes the
+ * rest; they are not shown without their contact. Its merge records expire at once.
  */
 export async function deleteContactRow(sql: Sql, accountId: string, id: string) {
   const ids = sql`select id from contacts where account_id = ${accountId} and (id = ${id} or merged_into = ${id})`;
@@ -248,27 +238,27 @@ export async function deleteContactRow(sql: Sql, accountId: string, id: string) 
 }
 
 type ContactFilter = Partial<Record<'q' | 'email' | 'external_id' | 'tag', string | undefined>> & {
-  /** All numbers of one line, or "" alone, which no contact has. */
+  /** All numbers of one phone line, or [""], which matches no contact. */
   phones?: readonly string[] | undefined;
 };
 
-/** First contacts of a list that are scanned for a text or a tag before its index is used. */
+/** Contacts at the start of a list that are scanned before the index for strings and tags is used. */
 const firstScanned = 5_000;
 
 /** A contact of a list. */
 export interface ListedRow extends ContactRow {
   bytes: number;
-  /** What continues the list after it. */
+  /** Cursor that continues the list after this contact. */
   position: string;
 }
 
 /**
- * Returns a page of contacts that were not merged: newest first after the contact `after`, or those of a list of changes. An external id also finds
- * the surviving contact of a merged contact that had it. With their sizes, no more than a page has room for.
+ * Returns a page of unmerged contacts with their sizes in bytes, newest first or as a list of changes. An external id also finds the survivor of a
+ * merged contact that had it.
  *
- * A frequent text or tag is found among the first contacts of the list, a rare one by the index over all others: the offset has all of them found so,
- * and a page of them kept at a time. That statement is planned for its values each time: a generic plan could read a million rows for a value that has
- * four.
+ * A frequent string or tag is found by scanning the first contacts, a rare one by the index over the others. `offset 0` keeps the planner from
+ * replacing that index scan; only a page of its rows is kept at a time. The statement is planned for its values each time: a generic plan could read
+ * a million rows for a value with four matches.
  */
 export async function selectContacts(
   sql: Sql,
@@ -309,12 +299,12 @@ export async function selectContacts(
 
 type Bind = (value: string | number | string[] | Date, type: string) => string;
 
-/** Order of a list, as text. */
+/** Order of a list, as SQL. */
 interface ListOrder {
   by: string;
-  /** Condition for its rows from a page's first on. */
+  /** Condition for rows from the start of the page. */
   starts: string;
-  /** Condition for those that come after the rows `first`. */
+  /** Condition for rows after those in `first`. */
   isBehindFirst: string;
   /** Expression for the position of a row of `page`. */
   position: string;
@@ -340,7 +330,7 @@ function longestUnchangedFirst({ since, until, after }: ChangePage, bind: Bind):
   };
 }
 
-/** Does what the kit's `withinPageBytes` does, for a statement that is a text. */
+/** Does the same as `withinPageBytes` of the kit, for a statement in a string. */
 const withinPage = (page: string, { by, position }: ListOrder) => `
   select *, ${position} as position from (
     select *, sum(least(bytes, ${maxPageBytes}))
@@ -351,7 +341,7 @@ const withinPage = (page: string, { by, position }: ListOrder) => `
   ) as page
   where coalesce(bytes_before, 0) <= ${maxPageBytes} order by ${by}`;
 
-/** Returns whether very many contacts, those merged away as well, have an external id. */
+/** Returns whether more than 1,000 contacts have an external id, including merged ones. */
 export async function hasManyOf(sql: Sql, accountId: string, externalId: string): Promise<boolean> {
   const rows = await sql`
     select from contacts where account_id = ${accountId} and external_id = ${externalId} offset 1000 limit 1`;
@@ -362,9 +352,8 @@ const idsByExternalId = (account: string, externalId: string) =>
   `select coalesce(e.merged_into, e.id) from contacts e where e.account_id = ${account} and e.external_id = ${externalId}`;
 
 /**
- * Returns the condition that searches a text in `search`. If it ends in digits, like an id, a phone and the part before
- * an email's @, the index is used for these alone: the rest of it is part of nearly every contact and costs a hundred
- * times as much to find.
+ * Returns the condition that finds a string in `search`. If it ends in digits, like an id, a phone number or the part before an email's @, only the
+ * digits use the index. The rest occurs in nearly every contact and takes 100 times as long.
  */
 function containing(q: string, bind: Bind): string {
   const digits = /\d{5,7}(?=(@[^@]*)?$)/.exec(q);

@@ -10,7 +10,7 @@ const account = await platform.account();
 afterAll(() => platform.stop());
 
 describe('a contact', () => {
-  it('is added with its phone in E.164, its email in lower case and its tags once, and tells of it', async () => {
+  it('is created with its phone in E.164, its email in lower case and unique tags, and emits an event', async () => {
     const made = await account.client.cdp.contacts.create({
       body: {
         name: 'Ada',
@@ -42,7 +42,7 @@ describe('a contact', () => {
     'tel:+44-20-7946-0958',
     '+44\u{a0}20\u{a0}7946\u{a0}0958',
     '\u{202a}+442079460958\u{202c}',
-  ])('has the number of the country that %s names, and is found by that spelling', async (phone) => {
+  ])('stores the number with the country code in %s, and is found by that spelling', async (phone) => {
     const made = await account.client.cdp.contacts.create({ body: { phone } });
     expect(made.phone).toBe('+442079460958');
     const params = { contact_id: (await account.client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
@@ -51,7 +51,7 @@ describe('a contact', () => {
     expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining([made.id, params.contact_id]));
   });
 
-  it('is found by a phone whose plus is not escaped in the URL, and by one of the country behind a space', async () => {
+  it('is found by a phone with an unescaped plus in the URL, and by a national one after a space', async () => {
     const { id } = await account.client.cdp.contacts.create({ body: { phone: '+4915112345678' } });
     for (const phone of ['+4915112345678', '%2B4915112345678', '+49 151 12345678', '%20015112345678']) {
       const { body } = await account.request('GET', `/v1/cdp/contacts?phone=${phone.replaceAll(' ', '%20')}`);
@@ -68,7 +68,7 @@ describe('a contact', () => {
     'abc030901820',
     '1-800-FLOWERS',
     '+44'.padEnd(51, '0'),
-  ])('is refused with the phone %s', async (phone) => {
+  ])('is rejected with the phone %s', async (phone) => {
     await expect(account.client.cdp.contacts.create({ body: { phone } })).rejects.toMatchObject(refusal(400, 'phone'));
   });
 
@@ -78,7 +78,7 @@ describe('a contact', () => {
     'mailto:ada@example.com',
     '(ada)@example.com',
     'ada@example.com>',
-  ])('is refused with the email %s, however it is written', async (email) => {
+  ])('is rejected with the email %s', async (email) => {
     const { client } = account;
     const refused = refusal(400, 'email');
     await expect(client.cdp.contacts.create({ body: { email } })).rejects.toMatchObject(refused);
@@ -90,7 +90,7 @@ describe('a contact', () => {
     expect(data[0]).toMatchObject({ outcome: 'failed', error: { field: 'email' } });
   });
 
-  it('is refused without a name, phone, email or external id: a mistyped field makes no empty contact', async () => {
+  it('is rejected without a name, phone, email or external id: a mistyped field creates no empty contact', async () => {
     for (const body of [
       {},
       { nmae: 'Ada' },
@@ -103,7 +103,7 @@ describe('a contact', () => {
       });
   });
 
-  it('has no number in its fields that readers of JSON could change: beyond 2^53 - 1, either way', async () => {
+  it('has no numbers beyond ±(2^53 - 1) in its fields, which JSON parsers could round', async () => {
     const { client } = account;
     const most = Number.MAX_SAFE_INTEGER;
     const made = await client.cdp.contacts.create({ body: { name: 'Ada', fields: { most, least: -most, part: 0.5 } } });
@@ -116,7 +116,7 @@ describe('a contact', () => {
     }
   });
 
-  it('is refused with what would be right: of a phone without its country code, of a field that is an object', async () => {
+  it('is rejected with a correction for a phone without a country code and a field that is an object', async () => {
     const messageOf = async (body: object) =>
       (await account.request('POST', '/v1/cdp/contacts', { body })).body.error.message;
     expect(await messageOf({ phone: '12' })).toBe(
@@ -146,7 +146,7 @@ describe('a contact', () => {
     );
   });
 
-  it('changes where PATCH names it: fields merge, null removes one, an empty text empties', async () => {
+  it('PATCH merges fields, removes one by null, and clears a value by an empty string', async () => {
     const made = await account.client.cdp.contacts.create({
       body: { name: 'Bo', email: 'bo@example.com', external_id: 'b-1', fields: { a: 1, b: 2 } },
     });
@@ -170,7 +170,7 @@ describe('a contact', () => {
     ['external_id', null],
     ['tags', []],
     ['fields', {}],
-  ])('has no %s any longer where PATCH says null, and tells of it', async (field, none) => {
+  ])('loses its %s by null in PATCH, and emits an event', async (field, none) => {
     const body = {
       name: 'Nell',
       phone: '030 901820',
@@ -189,20 +189,20 @@ describe('a contact', () => {
     expect(event.data).toEqual({ contact: changed, previous: { [field]: made[field as 'name'] } });
   });
 
-  it('does not change, and tells nothing, where PATCH is empty or says what it has', async () => {
+  it('does not change or emit an event if PATCH is empty or repeats its values', async () => {
     const made = await account.client.cdp.contacts.create({ body: { name: 'Cy', fields: { a: 1, b: 2 } } });
     for (const body of [{}, { name: 'Cy', fields: { b: 2, a: 1 } }, { name: undefined }]) {
       expect(await account.client.cdp.contacts.update({ params: { contact_id: made.id }, body })).toEqual(made);
     }
     const marker = await account.client.cdp.contacts.update({ params: { contact_id: made.id }, body: { name: 'Cyd' } });
     await platform.event(account.id, 'contact.updated', (data) => data.contact.name === marker.name);
-    const told = platform
+    const emitted = platform
       .events(account.id)
       .filter((event) => event.type === 'contact.updated' && event.data.contact.id === made.id);
-    expect(told).toHaveLength(1);
+    expect(emitted).toHaveLength(1);
   });
 
-  it('is gone once deleted', async () => {
+  it('is not found once deleted', async () => {
     const { id } = await account.client.cdp.contacts.create({ body: { name: 'Di' } });
     await account.client.cdp.contacts.delete({ params: { contact_id: id } });
     for (const call of [account.client.cdp.contacts.get, account.client.cdp.contacts.delete]) {
@@ -212,7 +212,7 @@ describe('a contact', () => {
     await platform.event(account.id, 'contact.deleted', (data) => isOwn(data) && data.contact.name === 'Di');
   });
 
-  it('belongs to its account: live and test keys see different ones', async () => {
+  it('belongs to its account: live and test keys see different contacts', async () => {
     const { id } = await account.testClient.cdp.contacts.create({ body: { name: 'Sandbox' } });
     await expect(account.client.cdp.contacts.get({ params: { contact_id: id } })).rejects.toMatchObject(refusal(404));
   });
@@ -221,7 +221,7 @@ describe('a contact', () => {
 const includes = (text: string, part: string) => text.toLowerCase().includes(part.toLowerCase());
 
 describe('PUT by external id', () => {
-  it('creates one, then updates the oldest that has it', async () => {
+  it('creates a contact, then updates the oldest one with the id', async () => {
     const params = { external_id: 'crm 7/ö\\..' };
     const made = await account.client.cdp.contacts.upsertByExternalId({ params, body: { name: 'Eve' } });
     const younger = await account.client.cdp.contacts.create({
@@ -232,7 +232,7 @@ describe('PUT by external id', () => {
     expect((await account.client.cdp.contacts.get({ params: { contact_id: younger.id } })).name).toBe('Eve again');
   });
 
-  it('keeps what it does not name', async () => {
+  it('keeps the values that it omits', async () => {
     const params = { external_id: 'keep' };
     const body = { name: 'Fay', phone: '030901820', tags: ['vip'], fields: { a: 1 } };
     const made = await account.client.cdp.contacts.upsertByExternalId({ params, body });
@@ -247,7 +247,7 @@ describe('PUT by external id', () => {
     expect((await account.request('PUT', path, { body: nulls })).body).toEqual(updated);
   });
 
-  it('creates one contact when twenty ask at once', async () => {
+  it('creates one contact for twenty concurrent requests', async () => {
     const calls = Array.from({ length: 20 }, () =>
       account.client.cdp.contacts.upsertByExternalId({ params: { external_id: 'race' }, body: { name: 'R' } }),
     );
@@ -256,7 +256,7 @@ describe('PUT by external id', () => {
 });
 
 describe('the list', () => {
-  it('pages newest first; what is added meanwhile is neither repeated nor in the way', async () => {
+  it('pages newest first; concurrent creations cause no repetition or gap', async () => {
     const { client } = await platform.account();
     const made: string[] = [];
     for (let index = 0; index < 5; index++)
@@ -271,7 +271,7 @@ describe('the list', () => {
     await expect(foreign).rejects.toMatchObject(refusal(400, 'starting_after'));
   });
 
-  it('reads none of very many that were merged, nor do those by phone and email', async () => {
+  it('reads none of very many merged contacts, also by phone and email', async () => {
     const sql = platform.database('cdp');
     const { id: accountId, client } = await platform.account();
     const [phone, email] = ['+4930901820', 'ada@example.com'];
@@ -290,29 +290,29 @@ describe('the list', () => {
     }
   });
 
-  it('looks for one text of a customer at a time, and nobody else waits for it', async () => {
+  it('runs one search per customer at a time, without delaying other customers', async () => {
     const sql = platform.database('cdp');
     const [one, other] = [await platform.account(), await platform.account()];
     const look = ({ client }: TestAccount) => client.cdp.contacts.list({ query: { q: 'ada' } });
     const waiting = async () => {
       const [row] = await sql<[{ count: number }]>`
         select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-          and query like '%first as materialized%'`; // jobs read the table meanwhile too
+          and query like '%first as materialized%'`; // excludes queries of jobs on this table
       return row.count;
     };
     let all: Promise<unknown> = Promise.resolve();
     await inTransaction(sql, async (tx) => {
       await tx`lock table contacts in access exclusive mode`;
       const own = [look(one), look(one), look(one)];
-      await waitFor('a look', async () => (await waiting()) > 0);
+      await waitFor('a search', async () => (await waiting()) > 0);
       all = Promise.all([...own, look(other)]);
-      await waitFor('the look of another', async () => (await waiting()) > 1);
+      await waitFor('the search of another account', async () => (await waiting()) > 1);
       expect(await waiting()).toBe(2);
     });
     await expect(all).resolves.toHaveLength(4);
   });
 
-  it('finds by part of a name, phone, email or external id in any case, literally', async () => {
+  it('finds any part of a name, phone, email or external id, literally and in any case', async () => {
     const { client } = await platform.account();
     const made = await client.cdp.contacts.create({
       body: { name: 'Grace 100%_Hopper', phone: '+4930901820', email: 'grace@navy.example', external_id: 'X\\9' },
@@ -325,7 +325,7 @@ describe('the list', () => {
     expect(await found('ΟΔΥΣΣΕΑΣ')).toEqual([greek.id]);
   });
 
-  it('finds by every part of an id, a number and an address, digits or not', async () => {
+  it('finds any part of an id, a number and an address, with or without digits', async () => {
     const { client } = await platform.account();
     const people = [
       { external_id: 'Crm-0012345_7', phone: '+4930901820', email: 'ada.12345678@example.com', name: 'Ada 12345' },
@@ -349,7 +349,7 @@ describe('the list', () => {
     ['Mexico', '+525512345699', '+5215512345699', '+525512345699'],
     ['Brazil', '+5511987654321', '+551187654321', '+5511987654321'],
     ['Argentina', '+541123456789', '+5491123456789', '+5491123456789'],
-  ])('takes and finds a number with or without its national digit, of %s', async (_country, one, other, taken) => {
+  ])('accepts and finds a number of %s with or without its national digit', async (_country, one, other, taken) => {
     const { client } = await platform.account();
     const { id } = await client.cdp.contacts.create({ body: { phone: one } });
     for (const phone of [one, other, ` ${other.slice(1)}`])
@@ -380,7 +380,7 @@ describe('the list', () => {
   });
 });
 
-it('large contacts end a page of the list sooner, searched or not, and the pages have them all', async () => {
+it('large contacts shorten a page of the list or search, and none is missing', async () => {
   const large = await platform.account();
   const texts = (count: number, length: number) =>
     Array.from({ length: count }, (_, index) => `${index}-${'ä'.repeat(length)}`.slice(0, length));
@@ -400,7 +400,7 @@ it('large contacts end a page of the list sooner, searched or not, and the pages
 });
 
 describe('an Idempotency-Key', () => {
-  it('leads to one change when fifty requests race with it', async () => {
+  it('leads to one change for fifty concurrent requests', async () => {
     const { client, request } = await platform.account();
     const send = () =>
       request('POST', '/v1/cdp/contacts', { body: { name: 'once' }, headers: { 'idempotency-key': 'race' } });

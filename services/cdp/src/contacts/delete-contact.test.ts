@@ -8,7 +8,7 @@ const platform = await startPlatform({ services: ['cdp', 'webhooks'] });
 const sql = platform.database('cdp');
 afterAll(() => platform.stop());
 
-it('a deleted contact leaves its audiences, which count one member less and tell of it', async () => {
+it('a deleted contact leaves its audiences, which lose one member and emit events', async () => {
   const { id: accountId, client } = await platform.account();
   const { id } = await client.cdp.contacts.create({ body: { name: 'Ada' } });
   const audience = await addAudience(sql, accountId, { members: 3 });
@@ -20,7 +20,7 @@ it('a deleted contact leaves its audiences, which count one member less and tell
   expect(await sql`select 1 from audience_members where account_id = ${accountId}`).toHaveLength(0);
 });
 
-it('a deletion is a public event with what names the contact, and nothing else of it', async () => {
+it('a deletion emits a public event with the ids of the contact only', async () => {
   const { client } = await platform.account();
   const body = { name: 'Ada', email: 'ada@example.com', external_id: 'a' };
   const { id, number } = await client.cdp.contacts.create({ body });
@@ -33,7 +33,7 @@ it('a deletion is a public event with what names the contact, and nothing else o
   expect(Object.keys((event.data as { contact: object }).contact)).toEqual(['id', 'number', 'external_id']);
 });
 
-it('a contact of an audience that a refresh has is not deleted for the moment, and keeps nobody waiting for long', async () => {
+it('deleting a member of an audience locked by a refresh fails fast with a retryable error', async () => {
   const { id: accountId, client } = await platform.account();
   const params = { contact_id: (await client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
   const audience = await addAudience(sql, accountId, { members: 1 });
@@ -49,7 +49,7 @@ it('a contact of an audience that a refresh has is not deleted for the moment, a
   await expect(client.cdp.contacts.get({ params })).rejects.toMatchObject(refusal(404));
 });
 
-it('a contact that a refresh has taken to be re-evaluated is deleted meanwhile', async () => {
+it('a contact can be deleted while a refresh re-evaluates it', async () => {
   const { id: accountId, client } = await platform.account();
   const params = { contact_id: (await client.cdp.contacts.create({ body: { name: 'Ada' } })).id };
   const audience = await addAudience(sql, accountId);
@@ -59,7 +59,7 @@ it('a contact that a refresh has taken to be re-evaluated is deleted meanwhile',
   await expect(client.cdp.contacts.get({ params })).rejects.toMatchObject(refusal(404));
 });
 
-it('of events, consents and deletions that race nothing is left under a deleted id', async () => {
+it('concurrent events, consents and deletions leave nothing under a deleted id', async () => {
   const { id: accountId, client } = await platform.account();
   const people = await Promise.all(
     Array.from({ length: 8 }, () => client.cdp.contacts.create({ body: { external_id: 'x' } })),
@@ -86,7 +86,7 @@ it('of events, consents and deletions that race nothing is left under a deleted 
   expect((await client.cdp.contacts.list({})).data).toEqual([]);
 });
 
-it('a contact with more events, consents or pairs than a request deletes is gone at once, and they soon after', async () => {
+it('a contact with more rows than one request deletes is deleted at once, and its rows soon after', async () => {
   const { id: accountId, client } = await platform.account();
   const [kept, gone] = [
     await client.cdp.contacts.create({ body: { name: 'Ada' } }),

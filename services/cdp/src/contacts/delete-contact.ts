@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/cdp';
 import { implement } from '../implement.ts';
 import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
 import { takeMovesOf } from '../moves/moves.sql.ts';
-import { tellKeptMoves } from '../moves/tell-kept-moves.ts';
+import { emitKeptMoves } from '../moves/tell-kept-moves.ts';
 import { toSummary } from './contact.ts';
 import { deleteContactRow, findContact } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';
@@ -16,7 +16,7 @@ export const deleteContact = implement(contract.deleteContact, {
     const left = await leaveAllAudiences(tx, account.id, found.id, now);
     const kept = await takeMovesOf(tx, account.id, [found.id]);
     await deleteContactRow(tx, account.id, found.id);
-    tellKeptMoves(emit, kept, [toSummary(found)]);
+    emitKeptMoves(emit, kept, [toSummary(found)]);
     for (const audience of left) emit(contract.audienceLeft, { audience, contact: toSummary(found) });
     const { id, number, external_id } = found;
     emit(contract.contactDeleted, { contact: { id, number, external_id } });

@@ -1,12 +1,12 @@
 import type { Fragment, Sql } from '@customer-platform/service-kit';
 
-/** A deleted contact that may still have rows elsewhere. */
+/** A deleted contact that may still have rows in other tables. */
 interface DeletedContact {
   account_id: string;
   contact_id: string;
 }
 
-/** Tables with rows of a contact, and the column that names it; under names that are no table's, as parts of a statement. */
+/** Tables with rows of contacts, and the column with the contact's id. The keys name parts of a statement, so none is the name of a table. */
 const dependents = {
   events: ['contact_events', 'contact_id'],
   said: ['consents', 'contact_id'],
@@ -25,7 +25,7 @@ interface Part {
   limit: number;
 }
 
-/** Selects rows of contacts, none of them as older and as newer pairs. */
+/** Selects rows of contacts. A pair of two of these contacts counts as an older pair only. */
 function rowsOf(sql: Sql, name: Dependents, { accountId, ids }: Omit<Part, 'limit'>): Fragment {
   const [table, column] = dependents[name];
   const others = name === 'newerPairs' ? sql`and older_id not in (${ids})` : sql``;
@@ -37,9 +37,7 @@ function deletePart(sql: Sql, name: Dependents, part: Part, lock: Fragment): Fra
   return sql`delete from ${sql(dependents[name][0])} where ctid = any(array(${places}))`;
 }
 
-/**
- * Deletes what contacts have, at most `limit` rows of each kind, as parts of a statement, the last of which notes the contacts where they had more.
- */
+/** Parts of a statement that deletes at most `limit` rows of each kind. The last part queues the contacts that have more. */
 export function deleteDependents(sql: Sql, part: Part): Fragment {
   const deletions = all.map((name) => sql`${sql(name)} as (${deletePart(sql, name, part, sql``)})`);
   const hasMore = all.map((name) => sql`exists (select ${rowsOf(sql, name, part)} offset ${part.limit})`);
@@ -56,8 +54,8 @@ export async function takeDeletedContact(tx: Sql): Promise<DeletedContact | unde
 }
 
 /**
- * Deletes at most `limit` rows of each kind of a deleted contact, none that others have locked, and its note where none is left; otherwise the next turn is another's.
- * Returns whether anything was deleted.
+ * Deletes at most `limit` rows of each kind of a deleted contact, without locked ones. Removes its queue entry if no rows are left, else moves it to
+ * the end. Returns whether anything was deleted.
  */
 export async function deleteNextRows(tx: Sql, { account_id, contact_id }: DeletedContact, limit: number) {
   const part = { accountId: account_id, ids: tx`select ${contact_id}::uuid`, limit };

@@ -4,13 +4,13 @@ import { deleteNextRows, takeDeletedContact } from './deleted-contacts.sql.ts';
 const batchSize = 5_000;
 
 /**
- * Deletes the events, consents and pairs that deleted contacts have left, one part of one contact per round. By the real clock: nobody sees or waits for
- * them.
+ * Deletes remaining events, consents and pairs of deleted contacts, one batch of one contact per round. Uses the real clock, since the rows are not
+ * visible to anyone.
  */
 export const emptyDeletedContacts: Job<unknown> = {
   name: 'empty-deleted-contacts',
   watched: [{ name: 'deleted_contacts', due: null }],
-  // The pause before rows that others have locked are tried again.
+  // Pause before rows that were locked are retried.
   everyMs: 1_000,
   async run({ tx }) {
     const deleted = await takeDeletedContact(tx);

@@ -1,15 +1,15 @@
 import { AccountsLocked, isStatementTimeout, type Sql } from '@customer-platform/service-kit';
 
 /**
- * Locks of an account: one for the identity of its contacts, one for look-ups that create a contact where they find none, one for its
- * duplicate pairs. Advisory, until the transaction ends, taken in this order and before any row lock. A row lock of the contact would do
- * for one, but costs a write for each of a batch.
+ * Advisory locks of an account: identities of its contacts, look-ups that create a missing contact, and duplicate pairs. They are held until the
+ * transaction ends, and taken in this order before any row lock. A row lock on the contact would suffice for one, but costs a write per contact of a
+ * batch.
  */
 const identities = (sql: Sql, accountId: string) => sql`hashtextextended('identities ' || ${accountId}::text, 2)`;
 const lookups = (sql: Sql, accountId: string) => sql`hashtextextended('lookups ' || ${accountId}::text, 2)`;
 const pairs = (sql: Sql, accountId: string) => sql`hashtextextended('pairs ' || ${accountId}::text, 2)`;
 
-/** Prevents merges and deletions of these accounts' contacts: for writes under a contact's id. */
+/** Prevents merges and deletions of these accounts' contacts, for writes that refer to a contact's id. */
 export async function holdIdentities(tx: Sql, accountIds: readonly string[]) {
   await tx`
     select pg_advisory_xact_lock_shared(key) from (
@@ -17,12 +17,12 @@ export async function holdIdentities(tx: Sql, accountIds: readonly string[]) {
       order by key) as keys`;
 }
 
-/** Enough for most merges; everybody else's events wait as long. */
+/** Long enough for most merges; events of other accounts wait equally long. */
 const maxWaitMs = 100;
 
 /**
- * The same for a batch of many accounts' events: waits 100 ms at most in all for merges and deletions, then throws
- * AccountsLocked with the accounts that still had one when it began to wait.
+ * Like `holdIdentities`, for a batch with events of many accounts. Waits at most 100 ms in total for merges and deletions. Then throws AccountsLocked
+ * with the accounts that were locked initially.
  */
 export async function tryHoldIdentities(tx: Sql, accountIds: readonly string[]) {
   const rows = await tx<{ id: string }[]>`
@@ -32,7 +32,7 @@ export async function tryHoldIdentities(tx: Sql, accountIds: readonly string[]) 
     where not pg_try_advisory_xact_lock_shared(key)`;
   if (rows.length === 0) return;
   const busy = rows.map(({ id }) => id);
-  // Bounds the whole statement: a lock timeout would count for each account.
+  // Limits the whole statement: a lock timeout would apply to each account.
   await tx`select set_config('statement_timeout', ${String(maxWaitMs)}, true)`;
   try {
     await holdIdentities(tx, busy);
@@ -43,17 +43,17 @@ export async function tryHoldIdentities(tx: Sql, accountIds: readonly string[]) 
 }
 
 /**
- * Holds look-ups of an account for one that creates a contact, and locks what it looks for, by its number: no other one looks up the same, and no
- * batch anything.
+ * Takes the look-up lock with number `lock`: other transactions cannot look up the same value. Also shares the account's look-up lock, which excludes
+ * batches.
  */
 export async function holdLookup(tx: Sql, accountId: string, lock: string) {
   await tx`select pg_advisory_xact_lock_shared(${lookups(tx, accountId)}), pg_advisory_xact_lock(${lock}::bigint)`;
 }
 
 /**
- * Locks the look-ups of an account and holds its identities, for a batch: a lock for each thing that it looks for would be a thousand, and
- * PostgreSQL has room for some thousand in all. From then on the transaction is planned without sorts where an index has the order: of an account that
- * PostgreSQL has not analyzed yet it expects one row, and would read and sort all of them for each look-up.
+ * Locks the look-ups of an account and holds its identities, for a batch. A batch would need up to a thousand locks for single values, and PostgreSQL
+ * has room for a few thousand in total. Disables sorts for the transaction: without statistics of the account, the planner would sort all its rows
+ * for each look-up.
  */
 export async function lockLookups(tx: Sql, accountId: string) {
   await tx`
@@ -61,18 +61,12 @@ export async function lockLookups(tx: Sql, accountId: string) {
       set_config('enable_sort', 'off', true)`;
 }
 
-/**
- * Locks an account for a merge or a deletion: waits for all who hold its identities, and keeps its pairs from changing
- * otherwise.
- */
+/** Locks an account for a merge or a deletion. Waits for all holders of its identities, and prevents other changes of its pairs. */
 export async function lockIdentities(tx: Sql, accountId: string) {
   await tx`select pg_advisory_xact_lock_shared(${pairs(tx, accountId)}), pg_advisory_xact_lock(${identities(tx, accountId)})`;
 }
 
-/**
- * Locks an account for a new set of pairs: no contact is merged or deleted meanwhile, and earlier merges and deletions
- * are visible.
- */
+/** Locks an account while its pairs are replaced. Prevents merges and deletions meanwhile, and makes earlier ones visible. */
 export async function lockPairs(tx: Sql, accountId: string) {
   await tx`select pg_advisory_xact_lock(${pairs(tx, accountId)})`;
 }

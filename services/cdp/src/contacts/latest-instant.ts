@@ -1,7 +1,7 @@
-/** Longest time that another clock may be ahead of the platform's. */
+/** How far another clock may be ahead of the platform's. */
 const aheadMs = 5 * 60_000;
 
-/** Returns whether something can have happened at `at`: at most 5 minutes ahead of `now`. */
+/** Returns whether something can have happened at `at`, which may be at most 5 minutes after `now`. */
 export function canHaveHappened(at: Date, now: Date): boolean {
   return at.getTime() <= now.getTime() + aheadMs;
 }

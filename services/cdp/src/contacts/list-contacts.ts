@@ -9,7 +9,7 @@ export const listContacts = implement(contract.listContacts, {
     const { account, query, now } = call;
     const phones = query.phone === undefined ? undefined : phonesOfQuery(query.phone, account);
     const filter = { ...query, phones, email: query.email?.trim().toLowerCase() };
-    // A tag that only older contacts have is looked for like a text, and so is an external id that very many have: those merged away count for their survivors.
+    // Treats tags like `q`: a rare tag is as slow to find. So is an external id of very many contacts, including merged ones.
     const { external_id, updated_since: since } = query;
     const isOfMany = external_id !== undefined && (await hasManyOf(call.tx, account.id, external_id));
     const text = query.q ?? query.tag ?? (isOfMany ? external_id : undefined);

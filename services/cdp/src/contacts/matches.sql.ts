@@ -1,28 +1,27 @@
 import type { Sql } from '@customer-platform/service-kit';
 import { type ContactRow, columns } from './contacts.sql.ts';
 
-/** What contacts are found by, the first that finds one. */
+/** Columns that contacts are matched by; the first with a match decides. */
 export const matchColumns = ['external_id', 'email', 'phone'] as const;
 export type MatchColumn = (typeof matchColumns)[number];
 
-/** A value that contacts are looked for by. */
+/** A value to look up. */
 export interface Lookup {
   column: MatchColumn;
   value: string;
 }
 
-/** What is known of a value. */
+/** The contacts that match a value. */
 export interface Match extends Lookup {
-  /** The oldest contacts with it that were not merged, `most` of them or all. */
+  /** The oldest contacts with the value that were not merged: `most` of them, or all. */
   ids: string[];
-  /** The survivor of the oldest that was merged; null if there is none, or if there may be more of `ids`. */
+  /** The survivor of the oldest merged contact with the value; null if none, or if `ids` may be incomplete. */
   survivor: string | null;
 }
 
 /**
- * Returns what is known of each value, in one statement. Call it under `lockLookups`: each is then found by its column's index, which alone has
- * the order of the column and the id. As an array of one: ordered by a column that equals a value PostgreSQL orders by the id alone, as every
- * other index has it.
+ * Returns the matches of each value, in one statement. The caller must hold `lockLookups`, so each value is found by its column's index.
+ * `any(array[…])` makes the planner use that index: with an equality, it would sort by id alone, which any index provides.
  */
 export async function selectMatches(
   tx: Sql,
@@ -43,9 +42,7 @@ export async function selectMatches(
   return await tx<Match[]>`${of('external_id')} union all ${of('email')} union all ${of('phone')}`;
 }
 
-/**
- * Returns contacts, locked in id order until the transaction ends; none at all where their tags and fields are more than `maxBytes` together.
- */
+/** Returns contacts, locked in id order until the transaction ends; none if their tags and fields exceed `maxBytes` together. */
 export async function lockWithin(tx: Sql, accountId: string, ids: readonly string[], maxBytes: number) {
   return await tx<ContactRow[]>`
     with locked as materialized (

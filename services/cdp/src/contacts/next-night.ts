@@ -2,10 +2,7 @@ import { dayMs, firstInstantOf, localAt } from '@customer-platform/service-kit';
 
 const nightMs = 2 * 3_600_000;
 
-/**
- * Returns the next 02:00 of a zone, later than `now`. A 02:00 that the clock skips is the instant of the change; of one
- * that it shows twice the first counts.
- */
+/** Returns the next 02:00 of a zone after `now`. If the clock skips 02:00, the instant of the change counts; if it shows 02:00 twice, the first. */
 export function nextNight(now: Date, zone: string): Date {
   const nowMs = now.getTime();
   const today = Math.floor(localAt(nowMs, zone) / dayMs) * dayMs;

@@ -1,10 +1,7 @@
 import type { Consent } from '@customer-platform/contracts/cdp';
 import type { Sql } from '@customer-platform/service-kit';
 
-/**
- * Returns the address of a contact on a channel, and its consent that counts for a purpose there; those of the
- * surviving contact, if merged.
- */
+/** Returns a contact's address on a channel, and its consent in effect for a purpose. A merged contact yields its survivor's. */
 export async function findReach(
   sql: Sql,
   accountId: string,

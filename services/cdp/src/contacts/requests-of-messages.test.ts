@@ -30,27 +30,27 @@ const add = (body: object) => account.client.cdp.contacts.create({ body });
 const get = (id: string) => account.client.cdp.contacts.get({ params: { contact_id: id } });
 const all = async () => (await account.client.cdp.contacts.list({ query: { limit: 100 } })).data;
 
-/** Returns the kinds of events about the account's contacts, once everything so far is on the bus. */
-async function told(): Promise<string[]> {
+/** Returns the types of events about the account's contacts, once all events so far are published. */
+async function emitted(): Promise<string[]> {
   const marker = await add({ name: 'marker' });
   await platform.event(account.id, 'contact.created', (data) => data.contact.id === marker.id);
   const events = platform.events(account.id).filter(({ data }) => data.contact && data.contact.name !== 'marker');
   return events.map(({ type }) => type);
 }
 
-describe('a contact that is asked for by an address', () => {
-  it('is the oldest that has it, as it is', async () => {
+describe('a contact that is requested by an address', () => {
+  it('is the oldest one with it, unchanged', async () => {
     const nameless = await add({ phone, fields: { a: 1 } });
     const mailed = await add({ name: 'Bo', email: 'bo@example.com' });
     for (const body of [{ phone }, { email: 'bo@example.com' }]) await add({ name: 'Younger', ...body });
     expect(await ask({ phone, name: 'Ada' })).toEqual({ id: nameless.id, name: '', phone });
     expect(await ask({ email: ' BO@example.com', name: 'Ada' })).toEqual({ id: mailed.id, name: 'Bo', phone: '' });
     expect([await get(nameless.id), await get(mailed.id)]).toEqual([nameless, mailed]);
-    expect(await told()).toEqual(Array(4).fill('contact.created'));
+    expect(await emitted()).toEqual(Array(4).fill('contact.created'));
     expect(await all()).toHaveLength(5);
   });
 
-  it('is one that has it before the survivor of an older one that had it', async () => {
+  it('is preferably an unmerged one, even if the survivor of an older one exists', async () => {
     const merged = await add({ external_id: 'x', phone });
     const kept = await add({ external_id: 'x', phone: otherPhone, name: 'Kept' });
     await mergeInto({ platform, sql, account }, kept.id, merged.id);
@@ -61,7 +61,7 @@ describe('a contact that is asked for by an address', () => {
     expect(await all()).toHaveLength(2);
   });
 
-  it('is the survivor of the oldest that had it, where all of them were merged', async () => {
+  it('is the survivor of the oldest one with it if all were merged', async () => {
     const email = 'both@example.com';
     const [first, second] = [await add({ external_id: 'x', email }), await add({ external_id: 'y', email })];
     const keptFirst = await add({ external_id: 'x', email: 'x@example.com' });
@@ -88,14 +88,14 @@ describe('a contact whose number has a national digit', () => {
     ['Brazil', '+5511987654321', '+551187654321'],
   ];
 
-  it.each(lines)('is found by either form, of %s', async (_country, one, other) => {
+  it.each(lines)('of %s is found by either form', async (_country, one, other) => {
     const known = await add({ name: 'Lupe', phone: one });
     expect(await ask({ phone: other })).toEqual({ id: known.id, name: 'Lupe', phone: one });
     expect(await ask({ phone: one })).toMatchObject({ id: known.id });
     expect(await all()).toHaveLength(1);
   });
 
-  it('is the oldest that has either, and one of itself before the survivor of one that was merged', async () => {
+  it('is the oldest one with either form, preferably unmerged', async () => {
     const oldest = await add({ external_id: 'x', phone: '+5491123456789' });
     const younger = await add({ phone: '+541123456789' });
     for (const phone of ['+5491123456789', '+541123456789']) expect((await ask({ phone })).id).toBe(oldest.id);
@@ -104,7 +104,7 @@ describe('a contact whose number has a national digit', () => {
     for (const phone of ['+5491123456789', '+541123456789']) expect((await ask({ phone })).id).toBe(younger.id);
   });
 
-  it('is made once with the valid form, though both are asked for at the same moment', async () => {
+  it('is created once with the valid form for concurrent requests with both forms', async () => {
     const asked = ['+5215512345699', '+525512345699'].flatMap((phone) => Array(10).fill(phone));
     const found = await Promise.all(asked.map((number) => ask({ phone: number })));
     expect(new Set(found.map(({ id }) => id)).size).toBe(1);
@@ -112,8 +112,8 @@ describe('a contact whose number has a national digit', () => {
   });
 });
 
-describe('a contact that a sender was before', () => {
-  it('is found whatever its number has become, and its survivor where it was merged', async () => {
+describe('the known contact of a sender', () => {
+  it('is found even if its number has changed; if merged, its survivor is found', async () => {
     const known = await add({ external_id: 'x', name: 'Ada', phone });
     const other = await add({ external_id: 'x', name: 'Bo', phone: otherPhone });
     expect((await ask({ known: known.id, phone: otherPhone })).id).toBe(known.id);
@@ -125,7 +125,7 @@ describe('a contact that a sender was before', () => {
     });
   });
 
-  it('is found by its number or made anew where it was deleted', async () => {
+  it('is found by its number or created again if it was deleted', async () => {
     const gone = await add({ phone });
     const other = await add({ phone: otherPhone });
     await account.client.cdp.contacts.delete({ params: { contact_id: gone.id } });
@@ -136,15 +136,15 @@ describe('a contact that a sender was before', () => {
 });
 
 describe('a contact without an address', () => {
-  it('is made once under the id that the request gives, however often it is repeated', async () => {
+  it('is created once under the requested id, however often the request is repeated', async () => {
     const id = randomUUID();
     const found = await Promise.all(Array.from({ length: 10 }, () => ask({ new_id: id, name: 'Ada' })));
     expect(found).toEqual(Array(10).fill({ id, name: 'Ada', phone: '' }));
     expect(await all()).toMatchObject([{ id, number: 1, name: 'Ada', phone: null, email: null }]);
-    expect(await told()).toEqual(['contact.created']);
+    expect(await emitted()).toEqual(['contact.created']);
   });
 
-  it('with a number has that id too, and is found by it once the number was changed', async () => {
+  it('with a number has that id too, and is found by it after its number has changed', async () => {
     const id = randomUUID();
     expect(await ask({ new_id: id, phone })).toMatchObject({ id, phone });
     await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { phone: otherPhone } });
@@ -152,8 +152,8 @@ describe('a contact without an address', () => {
   });
 });
 
-describe('a contact that there was not', () => {
-  it('is added and told of as any other', async () => {
+describe('a new contact', () => {
+  it('is created and emits an event like any other', async () => {
     await addAudience(sql, account.id);
     const made = await ask({ phone, name: 'Ada' });
     expect(made).toEqual({ id: expect.any(String), name: 'Ada', phone });
@@ -177,25 +177,25 @@ describe('a contact that there was not', () => {
     expect(await get(mailed.id)).toMatchObject({ number: 2, name: 'Ada', phone: null, email: 'ada@example.com' });
   });
 
-  it("is one of a sandbox where it is asked for there, and told of in the sandbox's mode", async () => {
+  it("belongs to the sandbox if requested there, and emits an event in the sandbox's mode", async () => {
     const made = await ask({ phone }, account.sandboxId);
     expect((await account.testClient.cdp.contacts.get({ params: { contact_id: made.id } })).phone).toBe(phone);
     expect(await platform.event(account.sandboxId, 'contact.created')).toMatchObject({ mode: 'test' });
     expect(await all()).toEqual([]);
   });
 
-  it('has the number as it was given, though no plan of numbers knows it, and at most 200 characters of a name', async () => {
+  it('keeps a number that no numbering plan has, and at most 200 characters of a name', async () => {
     const made = await ask({ phone: '+15005550006', name: `${'😀'.repeat(199)}ab` });
     expect(made).toMatchObject({ phone: '+15005550006', name: `${'😀'.repeat(199)}a` });
     expect((await ask({ phone: '+15005550006' })).id).toBe(made.id);
   });
 
-  it('has a name that a sender wrote decomposed in the form in which it is looked for', async () => {
+  it('stores a sender name in composed form', async () => {
     const name = 'Zoë Ångström';
     expect(await ask({ phone: '+4930901829', name: name.normalize('NFD') })).toMatchObject({ name });
   });
 
-  it('is another one after the first was deleted', async () => {
+  it('is created after the first one was deleted', async () => {
     const { id } = await ask({ phone });
     await account.client.cdp.contacts.delete({ params: { contact_id: id } });
     const next = await ask({ phone, name: 'Next' });
@@ -203,7 +203,7 @@ describe('a contact that there was not', () => {
   });
 
   it.each([{}, { phone, email: 'ada@example.com' }, { phone: '030 901820' }, { phone: '' }, { email: 'ada' }])(
-    'is not added for %j',
+    'is not created for %j',
     async (given) => {
       await expect(ask(given)).rejects.toMatchObject(refusal(503));
       expect(await all()).toEqual([]);
@@ -211,24 +211,24 @@ describe('a contact that there was not', () => {
   );
 });
 
-describe('asked for at the same moment', () => {
-  it('a new number leads to one contact and one event, twenty times in parallel', async () => {
+describe('concurrently', () => {
+  it('twenty requests for a new number lead to one contact and one event', async () => {
     const found = await Promise.all(Array.from({ length: 20 }, (_, index) => ask({ phone, name: `N${index}` })));
     expect(new Set(found.map(({ id }) => id)).size).toBe(1);
     expect(new Set(found.map(({ name }) => name)).size).toBe(1);
     expect(await all()).toMatchObject([{ id: found[0]!.id, number: 1 }]);
-    expect(await told()).toEqual(['contact.created']);
+    expect(await emitted()).toEqual(['contact.created']);
   });
 
-  /** Returns the reply to a request made during `change`, under the lock of a merge or a deletion. */
+  /** Returns the reply to a request made during `change`, while a merge or a deletion holds the lock. */
   async function askedDuring(change: (tx: Sql) => Promise<unknown>) {
     let reply: ReturnType<typeof ask> | undefined;
     await inTransaction(sql, async (tx) => {
       await lockIdentities(tx, account.id);
       await change(tx);
-      // The requester retries if the reply came too late.
+      // The requester retries if the reply was late.
       reply = ask({ phone, name: 'New' }).catch(() => ask({ phone, name: 'New' }));
-      await waitFor('the one who asks to wait', async () => {
+      await waitFor('the request to wait', async () => {
         const [row] = await sql<{ waiting: boolean }[]>`
           select exists (select from pg_stat_activity where datname = current_database() and wait_event = 'advisory') as waiting`;
         return row!.waiting;
@@ -237,14 +237,14 @@ describe('asked for at the same moment', () => {
     return await reply!;
   }
 
-  it('one that is being deleted is not found: a new one is made', async () => {
+  it('a contact that is being deleted is not found, and a new one is created', async () => {
     const { id } = await add({ phone, name: 'Gone' });
     const found = await askedDuring((tx) => deleteContactRow(tx, account.id, id));
     expect(found).toEqual({ id: expect.any(String), name: 'New', phone });
     expect((await all()).map((contact) => contact.id)).toEqual([found.id]);
   });
 
-  it('one that is being merged is found as its survivor', async () => {
+  it('a contact that is being merged is found as its survivor', async () => {
     const merged = await add({ phone });
     const kept = await add({ phone: otherPhone, name: 'Kept' });
     const found = await askedDuring(
@@ -265,8 +265,8 @@ const say = (contact: string, [channel, purpose]: [Channel, string], state: 'gra
   });
 const nowhere = { address: null, consent: null };
 
-describe('where a contact is reached', () => {
-  it('is its phone by sms and whatsapp, its email by email', async () => {
+describe('the reach of a contact', () => {
+  it('is its phone for sms and whatsapp, and its email for email', async () => {
     const id = await addId({ phone: '030 901820', email: 'Ada@Example.com' });
     expect(await reach(id, 'sms')).toEqual({ address: '+4930901820', consent: null });
     expect(await reach(id, 'whatsapp')).toEqual({ address: '+4930901820', consent: null });
@@ -274,7 +274,7 @@ describe('where a contact is reached', () => {
     expect(await reach(id.toUpperCase(), 'email')).toEqual({ address: 'ada@example.com', consent: null });
   });
 
-  it('is null where it has no such address, whatever it said', async () => {
+  it('is null without such an address, whatever its consents', async () => {
     const [phone, email] = [await addId({ phone: '030 901820' }), await addId({ email: 'bo@example.com' })];
     await say(phone, ['email', 'news'], 'granted');
     expect(await reach(phone, 'email')).toEqual({ address: null, consent: 'granted' });
@@ -282,7 +282,7 @@ describe('where a contact is reached', () => {
     expect(await reach(email, 'whatsapp')).toEqual(nowhere);
   });
 
-  it('comes with what it last said of that purpose on that channel, and of no other', async () => {
+  it('includes its latest consent for that purpose and channel only', async () => {
     const id = await addId({ phone: '030 901820', email: 'ada@example.com' });
     await say(id, ['sms', 'news'], 'granted', '2026-01-02T00:00:00Z');
     await say(id, ['sms', 'news'], 'withdrawn', '2026-01-01T00:00:00Z');
@@ -311,7 +311,7 @@ describe('where a contact is reached', () => {
     for (const id of [merged, kept]) expect(await reach(id, 'email')).toEqual(nowhere);
   });
 
-  it('is nowhere for a contact that is unknown, deleted or of another account', async () => {
+  it('is null for a contact that is unknown, deleted or of another account', async () => {
     const id = await addId({ phone: '030 901820' });
     await say(id, ['sms', 'news'], 'granted');
     expect(await reach(randomUUID())).toEqual(nowhere);

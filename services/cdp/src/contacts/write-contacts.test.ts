@@ -29,7 +29,7 @@ const changes = async (count: number) =>
   });
 
 describe('many contacts at once', () => {
-  it('are created, changed as by PATCH or left as they are, each with its event, in their order', async () => {
+  it('are created, changed as by PATCH or left unchanged, each with its event, in order', async () => {
     const { client } = account;
     const known = await client.cdp.contacts.create({
       body: { external_id: 'k', name: 'Kim', email: 'kim@example.com', tags: ['a', 'b'], fields: { one: 1, two: 2 } },
@@ -71,8 +71,8 @@ describe('many contacts at once', () => {
     const changed = await get(known.id);
     expect(changed).toMatchObject({ name: 'Kim', email: null, tags: ['c'], fields: { two: 2, three: true } });
     expect(await get(same.id)).toEqual(same);
-    const [, , ...told] = await changes(5);
-    expect(told.map(({ type, data }) => [type, data])).toEqual([
+    const [, , ...sent] = await changes(5);
+    expect(sent.map(({ type, data }) => [type, data])).toEqual([
       ['contact.created', { contact: made }],
       [
         'contact.updated',
@@ -86,7 +86,7 @@ describe('many contacts at once', () => {
     expect((await all()).map(({ name }) => name)).toEqual(['Last', 'New', 'Sam', 'Kim']);
   });
 
-  it('are each the oldest with the external id, else with the email, else with the phone', async () => {
+  it('each match the oldest with the external id, else the email, else the phone', async () => {
     const { client } = account;
     const made = await client.cdp.contacts.create({
       body: { external_id: 'a', name: 'A', email: 'a@example.com', phone: '030 901821' },
@@ -106,7 +106,7 @@ describe('many contacts at once', () => {
     });
   });
 
-  it('are the survivor of one that was merged', async () => {
+  it('match the survivor of a merged contact', async () => {
     const { client } = account;
     const kept = await client.cdp.contacts.create({ body: { name: 'Kept', email: 'one@example.com' } });
     const body = { external_id: 'gone', name: 'Gone', email: 'one@example.com', phone: '030 901822' };
@@ -121,13 +121,13 @@ describe('many contacts at once', () => {
     expect(await get(kept.id)).toMatchObject({ external_id: 'gone', name: 'Two', phone: '+4930901822' });
   });
 
-  it('find a number with and without its national digit', async () => {
+  it('match a number with and without its national digit', async () => {
     const made = await account.client.cdp.contacts.create({ body: { phone: '+525512345699' } });
     const { data } = await write([{ phone: '+5215512345699', name: 'Mexico' }]);
     expect(data).toMatchObject([{ id: made.id, outcome: 'updated' }]);
   });
 
-  it('apply in order where they are of one contact, one that the batch creates included', async () => {
+  it('apply in order to the same contact, even one that the batch creates', async () => {
     const made = await account.client.cdp.contacts.create({ body: { external_id: 'x', name: 'X', fields: { n: 0 } } });
     const { data, ...counts } = await write([
       { external_id: 'x', fields: { n: 1 } },
@@ -142,8 +142,8 @@ describe('many contacts at once', () => {
     expect(data[0]!.id).toBe(made.id);
     expect([data[2]!.id, data[5]!.id]).toEqual([made.id, made.id]);
     expect([data[3]!.id, data[4]!.id]).toEqual([data[1]!.id, data[1]!.id]);
-    const told = (await changes(7)).map(({ data: { contact, previous } }) => [contact.name, contact.fields, previous]);
-    expect(told).toEqual([
+    const sent = (await changes(7)).map(({ data: { contact, previous } }) => [contact.name, contact.fields, previous]);
+    expect(sent).toEqual([
       ['X', { n: 0 }, undefined],
       ['X', { n: 1 }, { fields: { n: 0 } }],
       ['New', {}, undefined],
@@ -155,7 +155,7 @@ describe('many contacts at once', () => {
     expect(await get(data[1]!.id)).toMatchObject({ name: 'Newer', external_id: 'newer', phone: '+4930901823' });
   });
 
-  it('are the next oldest with a value that an entry before has taken from the oldest, and no new one', async () => {
+  it('match the next oldest with a value that an earlier entry removed from the oldest', async () => {
     const { client } = account;
     const make = (external_id: string) =>
       client.cdp.contacts.create({ body: { external_id, email: 'all@example.com' } });
@@ -177,7 +177,7 @@ describe('many contacts at once', () => {
     expect((await all()).map(({ name }) => name)).toEqual(['New', 'Third', 'Second', 'First']);
   });
 
-  it('are found in few passes, however long a chain of values that each entry takes for the next', async () => {
+  it('are matched in few passes, however long a chain of entries that remove values', async () => {
     const numbers = Array.from({ length: 480 }, (_, index) => index + 1);
     const contacts = await sql<{ id: string }[]>`
       insert into contacts (account_id, number, external_id, name, email, phone, tags, fields, created_at, updated_at)
@@ -202,7 +202,7 @@ describe('many contacts at once', () => {
     expect(data.map(({ id }) => id)).toEqual(contacts.map(({ id }) => id));
   });
 
-  it('are refused together where they look at more than 5,000 contacts, which fewer do not', async () => {
+  it('are rejected together if they match more than 5,000 contacts', async () => {
     await sql`
       insert into contacts (account_id, number, external_id, name, email, phone, tags, fields, created_at, updated_at)
       select ${account.id}, row_number() over (), 'c' || row_number() over (order by part, i, n), '', case part when 1 then i || '@example.com' end,
@@ -218,7 +218,7 @@ describe('many contacts at once', () => {
     expect(await write(others.slice(165))).toMatchObject({ updated: 165 });
   });
 
-  it('fail alone, with the path in the message and the field of the entry', async () => {
+  it('fail individually, with the path in the message and the field of the entry', async () => {
     const large = Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`f${index}`, 'x'.repeat(1_000)]));
     const { request } = account;
     const contacts = [
@@ -254,7 +254,7 @@ describe('many contacts at once', () => {
     expect((await all()).map(({ name, email }) => name || email)).toEqual(['good@example.com', 'Good']);
   });
 
-  it('fail where fields grow beyond their bound by an entry, and stay as the entries before left them', async () => {
+  it('fail if an entry exceeds the limit of fields, and keep the changes of earlier entries', async () => {
     const fields = (mark: string) =>
       Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`${mark}${index}`, 'x'.repeat(1_000)]));
     const { data } = await write([
@@ -266,7 +266,7 @@ describe('many contacts at once', () => {
     expect(await get(data[0]!.id)).toMatchObject({ name: '', fields: { ...fields('a'), a0: 'small' } });
   });
 
-  it('are 1 to 500', async () => {
+  it('number 1 to 500', async () => {
     const entries = (count: number) => Array.from({ length: count }, (_, index) => ({ external_id: `e${index}` }));
     await expect(write(entries(501))).rejects.toMatchObject(refusal(400, 'contacts'));
     await expect(write([])).rejects.toMatchObject(refusal(400, 'contacts'));
@@ -274,7 +274,7 @@ describe('many contacts at once', () => {
     expect(await write(entries(500))).toMatchObject({ created: 0, unchanged: 500 });
   });
 
-  it('are refused together where their tags and fields are more than 8 MiB', async () => {
+  it('are rejected together if their tags and fields exceed 8 MiB', async () => {
     const fields = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`f${index}`, 'x'.repeat(1_000)]));
     const { id } = await account.client.cdp.contacts.create({ body: { external_id: 'large', fields } });
     await sql`
@@ -288,7 +288,7 @@ describe('many contacts at once', () => {
     await expect(write(same)).rejects.toMatchObject(refusal(400, 'contacts'));
   });
 
-  it('are noted as changed for audiences, those that are as before not', async () => {
+  it('are queued for audiences only if they changed', async () => {
     await addAudience(sql, account.id);
     const same = await account.client.cdp.contacts.create({ body: { external_id: 'same' } });
     const old = await account.client.cdp.contacts.create({ body: { external_id: 'old' } });
@@ -302,7 +302,7 @@ describe('many contacts at once', () => {
   });
 });
 
-it('many contacts that are the first of an account schedule its nights, and are numbered from 1 in their order', async () => {
+it('the first contacts of an account schedule its nightly runs, and are numbered from 1 in order', async () => {
   await write([{ name: 'A' }, { name: 'B' }, { name: 'C' }]);
   expect((await all()).map(({ name, number }) => [name, number])).toEqual([
     ['C', 3],
@@ -312,7 +312,7 @@ it('many contacts that are the first of an account schedule its nights, and are 
   expect(await sql`select from duplicate_runs where account_id = ${account.id}`).toHaveLength(1);
 });
 
-describe('batches at once', () => {
+describe('concurrent batches', () => {
   const entries = (from: number) =>
     Array.from({ length: 60 }, (_, index) => ({
       ...(index % 3 === 0 ? { external_id: `r${index}` } : {}),
@@ -321,7 +321,7 @@ describe('batches at once', () => {
       name: `${from}`,
     }));
 
-  it('with the same contacts, in any order, create each once, PUTs of them too', async () => {
+  it('with the same contacts in any order, and PUTs of them, create each contact once', async () => {
     const batches = [0, 1, 2, 3].map((from) => write(from % 2 ? entries(from) : entries(from).toReversed()));
     const puts = [0, 3, 6, 9].map((index) =>
       account.client.cdp.contacts.upsertByExternalId({ params: { external_id: `r${index}` }, body: { name: 'put' } }),
@@ -331,7 +331,7 @@ describe('batches at once', () => {
     expect(await all()).toHaveLength(60);
   });
 
-  it('change contacts that are merged, deleted and changed meanwhile without a deadlock', async () => {
+  it('do not deadlock with merges, deletions and changes of their contacts', async () => {
     const { client } = account;
     const { data } = await write(entries(0));
     const deleted = data.slice(0, 6).map(({ id }) => client.cdp.contacts.delete({ params: { contact_id: id! } }));
@@ -343,7 +343,7 @@ describe('batches at once', () => {
     expect(written.map(({ failed }) => failed)).toEqual([0, 0]);
   });
 
-  it('wait for a look-up of the same account alone', async () => {
+  it('wait for look-ups of the same account only', async () => {
     const other = await platform.account();
     let waiting: Promise<unknown> = Promise.resolve();
     await during(
@@ -374,7 +374,7 @@ it('a batch that is repeated with its Idempotency-Key writes once', async () => 
   expect(await all()).toHaveLength(1);
 });
 
-it('what is looked for is found by an index, also before PostgreSQL knows anything of the contacts', async () => {
+it('look-ups use an index even before PostgreSQL has statistics of the contacts', async () => {
   await sql`
     insert into contacts (account_id, number, external_id, name, phone, email, tags, fields, created_at, updated_at)
     select ${account.id}, 10 + n, 'e' || n, '', '+49' || n, n || '@example.com', '{}', '{}', now(), now() from generate_series(1, 20000) as n`;

@@ -48,9 +48,9 @@ export const writeContacts = implement(contract.writeContacts, {
 });
 
 /**
- * Decides what each entry comes to, in up to four passes: the oldest contact of each value is enough, unless entries take one from it. A pass
- * finds some eight times the contacts of the one before at most, so that `maxContacts` bounds what is found, too. Throws invalid_request, field
- * contacts, where that is more than fits into memory.
+ * Decides the result of each entry in up to four passes. The first reads only the oldest contact per value; further passes are needed if entries
+ * remove a value from it. A pass finds at most about eight times as many contacts as the one before, so `maxContacts` bounds memory. Throws
+ * invalid_request with field `contacts` beyond that.
  */
 export async function decide(tx: Sql, account: AccountContext, entries: ReadEntry[]): Promise<Outcome[]> {
   const lookups = lookupsOf(entries);
@@ -65,7 +65,7 @@ export async function decide(tx: Sql, account: AccountContext, entries: ReadEntr
   }
 }
 
-/** Writes what entries have changed; returns the row of each contact that is new or changed. */
+/** Writes the changes of the entries. Returns the row of each new or changed contact. */
 async function write(tx: Sql, account: AccountContext, outcomes: readonly Outcome[], now: Date) {
   const contacts = [...new Set(outcomes.flatMap((each) => ('values' in each ? [each.contact] : [])))];
   const made = contacts.filter(({ before }) => !before);

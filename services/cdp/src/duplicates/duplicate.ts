@@ -11,7 +11,7 @@ export function toDuplicatePair(row: DuplicateRow): ResponseOf<typeof dismissDup
   return { id, contacts: [older, newer], reason, detail, score };
 }
 
-/** Returns the message for a pair that was decided already. */
+/** Returns the error message for a pair that is already merged or dismissed. */
 export function decidedAlready({ status }: DuplicateRow): string {
   return `The pair was already ${status}; only an open pair can be decided`;
 }

@@ -1,7 +1,7 @@
 import type { DuplicateReason } from '@customer-platform/contracts/cdp';
 import type { PageBounds, Sql } from '@customer-platform/service-kit';
 
-/** A pair of contacts with both as they are now. */
+/** A pair with the current values of both contacts. */
 export interface DuplicateRow {
   id: number;
   older_id: string;
@@ -24,10 +24,7 @@ const contactsOfPair = (sql: Sql) => sql`
   join contacts older on older.account_id = d.account_id and older.id = d.older_id
   join contacts newer on newer.account_id = d.account_id and newer.id = d.newer_id`;
 
-/**
- * Returns a pair, locked until the transaction ends; undefined if the account has none with this id. Call it with
- * identities held.
- */
+/** Returns a pair, locked until the transaction ends; undefined if the account has none with this id. The caller must hold identities. */
 export async function lockDuplicate(tx: Sql, accountId: string, id: number) {
   const [row] = await tx<DuplicateRow[]>`
     select ${columns(tx)} from duplicates d ${contactsOfPair(tx)}
@@ -42,13 +39,13 @@ export async function selectOpenDuplicates(
   reason: DuplicateReason | undefined,
   { after, limit }: PageBounds<number>,
 ) {
-  // Of a contact that was deleted pairs may be left for a moment.
-  const isThere = (column: string) =>
+  // Pairs of a deleted contact may remain for a moment.
+  const hasContact = (column: string) =>
     sql`exists (select from contacts where account_id = ${accountId} and id = duplicates.${sql(column)} offset 0)`;
   return await sql<DuplicateRow[]>`
     select ${columns(sql)} from (
       select * from duplicates
-      where account_id = ${accountId} and status = 'open' and ${isThere('older_id')} and ${isThere('newer_id')}
+      where account_id = ${accountId} and status = 'open' and ${hasContact('older_id')} and ${hasContact('newer_id')}
         ${reason === undefined ? sql`` : sql`and reason = ${reason}`}
         ${after === undefined ? sql`` : sql`and id < ${after}`}
       order by id desc limit ${limit}
@@ -56,7 +53,7 @@ export async function selectOpenDuplicates(
     order by d.id desc`;
 }
 
-/** Sets the decision about a pair. */
+/** Records the decision about a pair. */
 export async function decideDuplicate(tx: Sql, accountId: string, id: number, status: 'dismissed' | 'merged') {
   await tx`update duplicates set status = ${status} where account_id = ${accountId} and id = ${id}`;
 }

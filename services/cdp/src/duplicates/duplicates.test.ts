@@ -19,7 +19,7 @@ const add = async (values: Values) => (await account.client.cdp.contacts.create(
 const look = () => lookForDuplicates(platform, sql, account);
 const pairs = async () => (await account.client.cdp.duplicates.list({ query: { limit: 100 } })).data;
 
-/** Adds contacts in the database itself, `id` made from a running number: for many of them. */
+/** Inserts many contacts directly into the database. `columns` is SQL that may use the sequence number `n`. */
 const addMany = (count: number, columns: string) => sql`
   insert into contacts (account_id, number, name, email, phone, external_id, tags, fields, created_at, updated_at)
   select ${account.id}, 1000 + n, name, email, phone, external_id, '{}', '{}', now(), now()
@@ -49,7 +49,7 @@ describe('a pair', () => {
     expect(others).toEqual([]);
   });
 
-  it('is none of contacts that share only what people share anyway', async () => {
+  it('does not arise from values that different people commonly share', async () => {
     await add({ name: 'Ada', email: 'a@one.example' });
     await add({ name: 'Ada', email: 'b@two.example' });
     await add({ name: 'Ada' });
@@ -61,7 +61,7 @@ describe('a pair', () => {
     expect(await pairs()).toEqual([]);
   });
 
-  it('has its strongest reason and shows both contacts as they are now', async () => {
+  it('has its strongest reason and shows the current values of both contacts', async () => {
     const older = await add({ name: 'Ada', email: 'ada@example.com', phone: '+4930901820', external_id: 'x' });
     const newer = await add({ name: 'Ada', email: 'ada@example.com', phone: '+4930901820' });
     await look();
@@ -77,7 +77,7 @@ describe('a pair', () => {
     ]);
   });
 
-  it('gets another reason, keeping its id, or goes, as its contacts change', async () => {
+  it('changes its reason but not its id, or disappears, as its contacts change', async () => {
     await add({ email: 'ada@example.com', phone: '+4930901820' });
     const newer = await add({ email: 'ada@example.com', phone: '+4930901820' });
     await look();
@@ -90,7 +90,7 @@ describe('a pair', () => {
     expect(await pairs()).toEqual([]);
   });
 
-  it('goes with a contact that is deleted', async () => {
+  it('disappears with a deleted contact', async () => {
     const [older] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     await look();
     await account.client.cdp.contacts.delete({ params: { contact_id: older } });
@@ -101,7 +101,7 @@ describe('a pair', () => {
 });
 
 describe('a dismissed pair', () => {
-  it('stays away, and comes back for a stronger reason only', async () => {
+  it('returns only for a stronger reason', async () => {
     const older = await add({ phone: '+4930901820', name: 'Ada', email: 'a@example.com' });
     const newer = await add({ phone: '+4930901820', name: 'Ada', email: 'b@example.com' });
     await look();
@@ -110,7 +110,7 @@ describe('a dismissed pair', () => {
     expect(await account.client.cdp.duplicates.dismiss({ params, body: {} })).toEqual(pair);
     await look();
     expect(await pairs()).toEqual([]);
-    await account.client.cdp.contacts.update({ params: { contact_id: newer }, body: { phone: '' } }); // the weaker one is left
+    await account.client.cdp.contacts.update({ params: { contact_id: newer }, body: { phone: '' } }); // only the weaker reason remains
     await look();
     expect(await pairs()).toEqual([]);
     await account.client.cdp.contacts.update({ params: { contact_id: newer }, body: { email: 'a@example.com' } });
@@ -131,7 +131,7 @@ describe('a dismissed pair', () => {
 });
 
 describe('many contacts', () => {
-  it('that share a value are paired each with each up to 50, beyond that each with the oldest', async () => {
+  it('that share a value are all paired up to 50; beyond that, each is paired with the oldest', async () => {
     await addMany(50, `values ('', null, null, 'fifty')`);
     await addMany(51, `values ('', null, null, 'fifty-one')`).catch(() => undefined);
     await sql`update contacts set number = number + 5000 where account_id = ${account.id}`;
@@ -146,7 +146,7 @@ describe('many contacts', () => {
     ]);
   });
 
-  it('with several reasons make the pairs that a look at every two of them makes', async () => {
+  it('yield the same pairs as a comparison of every two of them', async () => {
     await addMany(
       250,
       `select 'Name ' || n % 7, 'm' || n % 90 || '@d' || n % 5 || '.example', nullif('+4930' || n % 80, '+4930' || n % 3),
@@ -171,7 +171,7 @@ describe('many contacts', () => {
     expect(found.map((row) => `${row.older_id} ${row.newer_id} ${row.reason}`).sort()).toEqual(expected.sort());
   });
 
-  it('page newest first, filtered by reason; no other cursor is taken', async () => {
+  it('are listed newest first, filtered by reason; foreign cursors are rejected', async () => {
     await addMany(8, `values ('', null, '+49' || n / 2, 'x' || (n + 1) / 2)`);
     await look();
     const all = await pairs();
@@ -195,7 +195,7 @@ describe('many contacts', () => {
   });
 });
 
-it("every night at 02:00 of the account's zone contacts are looked through", async () => {
+it("runs start every night at 02:00 in the account's zone", async () => {
   account = await platform.account({ timezone: 'America/New_York' });
   await add({ external_id: 'x' });
   await add({ external_id: 'x' });
@@ -205,15 +205,15 @@ it("every night at 02:00 of the account's zone contacts are looked through", asy
   platform.clock.set('2026-11-21T06:59:00Z');
   const other = await platform.account();
   await other.client.cdp.contacts.create({ body: { name: 'Ada' } });
-  await lookForDuplicates(platform, sql, other); // the job has looked since
+  await lookForDuplicates(platform, sql, other); // the job has run since
   expect(await pairs()).toEqual([]);
   platform.clock.set('2026-11-21T07:00:00Z');
   await waitFor('the night', async () => (await pairs()).length === 1);
   await waitFor('the next night', async () => (await due()) === '2026-11-22T07:00:00.000Z');
 });
 
-describe('a look that is asked for', () => {
-  it('while one is under way is followed by another', async () => {
+describe('a requested run', () => {
+  it('follows one in progress', async () => {
     await add({ external_id: 'x' });
     await add({ external_id: 'x' });
     await during(
@@ -235,7 +235,7 @@ describe('a look that is asked for', () => {
     await waitFor('both pairs', async () => (await pairs()).length === 2);
   });
 
-  it('holds up no other account where it fails', async () => {
+  it('does not delay other accounts if it fails', async () => {
     await sql`alter table duplicates add constraint fails check (detail <> 'fails')`;
     try {
       await add({ external_id: 'fails' });

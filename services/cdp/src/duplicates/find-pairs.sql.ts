@@ -2,21 +2,21 @@ import { domainToUnicode } from 'node:url';
 import { duplicateScores } from '@customer-platform/contracts/cdp';
 import type { Fragment, Sql } from '@customer-platform/service-kit';
 
-/** Most contacts that share a value and are paired each with each; of more, each is paired with the oldest. */
+/** Up to so many contacts that share a value are all paired with each other. Of more, each is paired with the oldest only. */
 const pairedWithEach = 50;
 
-/** Returns a text for comparison: case-folded by Unicode's own table, which the database's locale does not do. */
+/** Returns a string for comparison, case-folded by Unicode's table, which the database's locale does not use. */
 const folded = (sql: Sql, text: Fragment) => sql`casefold((${text}) collate "pg_unicode_fast")`;
 
 const domain = (sql: Sql) => sql`split_part(c.email, '@', -1)`;
 
-/** A domain as emails have it, and in the one spelling that is compared. */
+/** A domain as written in emails, and in the single spelling that is compared. */
 interface Domain {
   written: string;
   compared: string;
 }
 
-/** Returns the international domains of an account's emails: `xn--exmple-cua.de` is `exämple.de`. */
+/** Returns the internationalized domains in an account's emails: `xn--exmple-cua.de` is compared as `exämple.de`. */
 async function selectDomains(sql: Sql, accountId: string): Promise<Domain[]> {
   const rows = await sql<{ written: string }[]>`
     select distinct ${domain(sql)} as written from contacts c
@@ -24,10 +24,7 @@ async function selectDomains(sql: Sql, accountId: string): Promise<Domain[]> {
   return rows.map(({ written }) => ({ written, compared: domainToUnicode(written) || written }));
 }
 
-/**
- * Selects the values that a contact can share with another, a row per reason; a name counts with its email's domain
- * only.
- */
+/** Selects the values that contacts can share, one row per reason. A name only counts together with the email's domain. */
 const shareable = (sql: Sql, accountId: string, domains: readonly Domain[]) => {
   const { external_id, email, phone, name } = duplicateScores;
   return sql`
@@ -48,8 +45,8 @@ const shareable = (sql: Sql, accountId: string, domains: readonly Domain[]) => {
 };
 
 /**
- * Writes to `found_pairs`, for this transaction, the pairs of an account's contacts that share something, each with its
- * strongest reason. Locks nothing: the long part of a run ends before anyone waits for it.
+ * Writes pairs of contacts that share a value to the temporary table `found_pairs`, each with its strongest reason. Takes no locks, so this long part
+ * of a run blocks no other transaction.
  */
 export async function selectPairs(tx: Sql, accountId: string) {
   const domains = await selectDomains(tx, accountId);
@@ -73,8 +70,8 @@ export async function selectPairs(tx: Sql, accountId: string) {
 }
 
 /**
- * Replaces the account's open pairs by `found_pairs`. Dismissed pairs come back for a stronger reason only, merged ones
- * stay. Call it under `lockPairs`.
+ * Replaces the account's open pairs by `found_pairs`. Dismissed pairs return only for a stronger reason; merged ones stay. The caller must hold
+ * `lockPairs`.
  */
 export async function replaceOpenPairs(tx: Sql, accountId: string) {
   const isPerson = (id: Fragment) => tx`

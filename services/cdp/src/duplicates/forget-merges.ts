@@ -4,7 +4,7 @@ import { recordedSince } from './undo-period.ts';
 
 const batchSize = 5_000;
 
-/** Deletes what was recorded of merges that can be undone no longer: their pairs first, which may be many. */
+/** Deletes records of merges that can no longer be undone. Their pairs go first, since they may be many. */
 export const forgetMerges: Job<unknown> = {
   name: 'forget-merges',
   everyMs: 60_000,

@@ -2,12 +2,12 @@ import type { ContactValues } from '../contacts/contacts.sql.ts';
 
 const texts = ['external_id', 'name', 'phone', 'email'] as const;
 
-/** Values that a merge gave its survivor: of each text only if it had none, of tags and fields only those that it did not have. */
+/** Values that a merge gave its survivor: strings that it lacked, and tags and fields that it did not have. */
 export interface GivenValues extends Pick<ContactValues, 'tags' | 'fields'> {
   texts: Partial<Record<(typeof texts)[number], string>>;
 }
 
-/** Returns what a survivor was given that had the values `before` and has `after`. */
+/** Returns the values that a survivor was given by a merge, from its values before and after. */
 export function givenValues(before: ContactValues, after: ContactValues): GivenValues {
   const given = texts.flatMap((name) => (before[name] || !after[name] ? [] : [[name, after[name]]]));
   const tags = new Set(before.tags);
@@ -18,7 +18,7 @@ export function givenValues(before: ContactValues, after: ContactValues): GivenV
   };
 }
 
-/** Returns the values of a survivor without what it was given; what it has changed since stays. */
+/** Returns the values of a survivor without the given ones. Values changed since the merge stay. */
 export function withoutGiven(now: ContactValues, given: GivenValues): ContactValues {
   const kept = <Value>(value: Value, name: (typeof texts)[number], none: Value) =>
     value !== none && value === given.texts[name] ? none : value;

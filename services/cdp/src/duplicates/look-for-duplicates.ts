@@ -4,41 +4,40 @@ import { withRoundsApart } from '../accounts/rounds-apart.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
 import { nextNight } from '../contacts/next-night.ts';
 import {
+  coolDownAfter,
   deleteRun,
   noteDuration,
-  restAfter,
   scheduleNext,
   selectDueAccounts,
   selectDueRun,
 } from './duplicate-runs.sql.ts';
 import { replaceOpenPairs, selectPairs } from './find-pairs.sql.ts';
 
-/** Pause of an account after a failed run, by worker, so that it holds up no other: what failed is tried again by the first. */
-const restMs = { 1: 3_600_000, 2: 86_400_000 };
-const maxResting = 10_000;
-/** Timeout of one statement. */
+/** Pause of an account after a failed run, in milliseconds by worker, so that it delays no other account. The first worker retries sooner. */
+const coolDownMs = { 1: 3_600_000, 2: 86_400_000 };
+const maxCoolingDown = 10_000;
+/** Timeout of one statement, in milliseconds. */
 const longestMs = 300_000;
 const candidates = 20;
 
 const duplicateRuns: AccountWork = {
   lock: 'duplicate run',
-  missing: 'duplicate run without an account dropped',
+  missing: 'dropped the duplicate run of a missing account',
   drop: deleteRun,
 };
 
 const duplicates: ReportedQueue = { queue: 'duplicates', rows: { name: 'duplicate_runs', due: 'due_at' } };
 
 /**
- * Finds duplicates of one account per round, all in PostgreSQL: every night of its zone, and on request. `worker` distinguishes jobs that run
- * side by side, each for another customer. The second takes only accounts whose run is expected to be short: long ones, however many, leave
- * it to the others.
+ * Finds duplicates of one account per round, in PostgreSQL only: every night in the account's zone, and on request. `worker` distinguishes jobs that
+ * run concurrently, each for another customer. The second one takes only accounts whose run is expected to be short, so long runs never delay them.
  */
 export function lookForDuplicates(worker: 1 | 2): Job<unknown> {
   return withRoundsApart(() => makeLook(worker));
 }
 
 function makeLook(worker: 1 | 2): Job<unknown> {
-  const restingUntil = new LRUCache<string, number>({ max: maxResting });
+  const coolingDownUntil = new LRUCache<string, number>({ max: maxCoolingDown });
   return {
     name: `look-for-duplicates-${worker}`,
     queue: duplicates,
@@ -46,20 +45,20 @@ function makeLook(worker: 1 | 2): Job<unknown> {
     statementMs: longestMs,
     async run(call, scope) {
       const { tx, now } = call;
-      // Each by its own time: a round by the clock of one account ends no other's.
-      for (const [id, until] of [...restingUntil]) {
-        if ((scope.account ?? id) === id && until <= now.getTime()) restingUntil.delete(id);
+      // Compare each entry with its own clock: a round by one account's clock must not end another's pause.
+      for (const [id, until] of [...coolingDownUntil]) {
+        if ((scope.account ?? id) === id && until <= now.getTime()) coolingDownUntil.delete(id);
       }
-      const resting = [...restingUntil.keys(), ...scope.accounts];
+      const except = [...coolingDownUntil.keys(), ...scope.accounts];
       const onlyShort = worker === 2;
-      const due = await selectDueAccounts(tx, now, { limit: candidates, resting, scope, onlyShort });
+      const due = await selectDueAccounts(tx, now, { limit: candidates, except, scope, onlyShort });
       const claimed = await claimAccount(call, due, duplicateRuns);
       if (!claimed?.account) return claimed !== undefined;
       const { account } = claimed;
       const run = await selectDueRun(tx, account, now);
-      // Another process may have ended it between the query and the claim.
+      // Another process may have finished the run between the query and the claim.
       if (!run) return false;
-      // Rests go by the real time; by the clock of an account its rounds rest anyway.
+      // Cooling down is measured in real time and does not apply to rounds by a sandbox clock.
       const byClock = scope.account !== undefined;
       if (run.rests_until && !byClock) {
         await scheduleNext(tx, run, run.rests_until);
@@ -71,9 +70,9 @@ function makeLook(worker: 1 | 2): Job<unknown> {
         await scheduleNext(tx, run, nextNight(now, account.timezone));
         const tookMs = performance.now() - beganMs;
         await noteDuration(tx, account.id, tookMs);
-        if (!byClock) await restAfter(tx, account, now, tookMs);
+        if (!byClock) await coolDownAfter(tx, account, now, tookMs);
       } catch (error) {
-        restingUntil.set(account.id, now.getTime() + restMs[worker]);
+        coolingDownUntil.set(account.id, now.getTime() + coolDownMs[worker]);
         throw error;
       }
       return true;

@@ -3,7 +3,7 @@ import { startPlatform, type TestAccount, waitFor } from '@customer-platform/tes
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { lookForDuplicates } from '../../test/cdp.ts';
 import { lockPairs } from '../contacts/identities.sql.ts';
-import { noteDuration, restAfter } from './duplicate-runs.sql.ts';
+import { coolDownAfter, noteDuration } from './duplicate-runs.sql.ts';
 
 const platform = await startPlatform({ services: ['cdp'] });
 const sql = platform.database('cdp');
@@ -31,7 +31,7 @@ const waitingRuns = async () => {
   return rows.length;
 };
 
-it("a look that takes long holds up no other customer's", async () => {
+it('a long run does not delay other customers', async () => {
   await inTransaction(sql, async (tx) => {
     await lockPairs(tx, account.id);
     await find(account.client);
@@ -42,7 +42,7 @@ it("a look that takes long holds up no other customer's", async () => {
   await hasPair(account.client);
 });
 
-it('many long ones take one worker: the other is left to accounts whose last look was short, and to small new ones', async () => {
+it('many long runs occupy one worker; the other serves short and small new accounts', async () => {
   const [long, large] = [account, await platform.account()];
   await addPair(large.client);
   await noteDuration(sql, long.id, 1_001);
@@ -51,17 +51,17 @@ it('many long ones take one worker: the other is left to accounts whose last loo
     for (const { id } of [long, large]) await lockPairs(tx, id);
     for (const { client } of [long, large]) await find(client);
     await waitFor('one run to wait', async () => (await waitingRuns()) === 1);
-    await lookForDuplicates(platform, sql, other); // new
-    await lookForDuplicates(platform, sql, other); // its last was short
+    await lookForDuplicates(platform, sql, other); // a new account
+    await lookForDuplicates(platform, sql, other); // its last run was short
     expect([await pairsOf(other.client), await waitingRuns()]).toEqual([1, 1]);
   });
   for (const { client } of [long, large]) await hasPair(client);
 });
 
-it("after a long look the customer's rest, live and in the sandbox, and what is asked for meanwhile is done after that", async () => {
+it("after a long run the customer's runs cool down, live and sandbox, and requested ones follow", async () => {
   await addPair(account.testClient);
   const sandbox = { id: account.sandboxId, owner: account.id };
-  await restAfter(sql, sandbox, platform.clock.now(), 100_000);
+  await coolDownAfter(sql, sandbox, platform.clock.now(), 100_000);
   const ids = [account.id, account.sandboxId];
   const areDeferred = async () => {
     const rows = await sql`

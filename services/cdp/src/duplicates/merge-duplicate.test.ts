@@ -37,7 +37,7 @@ async function mergeInto(kept: Contact, merged: Contact): Promise<Contact> {
 }
 
 describe('the kept contact', () => {
-  it('keeps what it has and gets what it lacks, with the tags and fields of both', async () => {
+  it('keeps its values and gets missing ones, with the tags and fields of both', async () => {
     const merged = await add({
       name: 'Ada Old',
       external_id: 'old',
@@ -78,7 +78,7 @@ describe('the kept contact', () => {
     expect(await found({ external_id: 'nobody' })).toEqual([]);
   });
 
-  it('can be changed though it has more fields than a contact can be given', async () => {
+  it('can be changed even if it exceeds the limit of fields', async () => {
     const fields = (name: string) => Object.fromEntries(Array.from({ length: 100 }, (_, index) => [name + index, 1]));
     const [kept, merged] = [
       await add({ external_id: 'x', fields: fields('a') }),
@@ -92,7 +92,7 @@ describe('the kept contact', () => {
     await expect(more).rejects.toMatchObject(refusal(400, 'fields'));
   });
 
-  it('has the consents of both, and a withdrawal of either counts whenever it was said', async () => {
+  it('has the consents of both, and a withdrawal of either wins, whenever it was given', async () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     const say = (contact: Contact, purpose: string, state: 'granted' | 'withdrawn', at: string) =>
       account.client.cdp.contacts.consents.record({
@@ -131,7 +131,7 @@ describe('the kept contact', () => {
     expect((await states())[1]).toMatchObject({ state: 'granted' });
   });
 
-  it('has the events and memberships of both, and is noted as changed', async () => {
+  it('has the events and memberships of both, and is queued as changed', async () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     const events = [kept, merged, merged].map(({ id }, index) => ({ id: `e-${index}`, contact: id, name: 'x' }));
     await account.client.cdp.events.record({ body: { events } });
@@ -201,7 +201,7 @@ describe('the merged id', () => {
     expect((await account.client.cdp.contacts.list({})).data.map(({ id }) => id)).toEqual([third.id]);
   });
 
-  it('is gone with its survivor, whichever of them is deleted', async () => {
+  it('is deleted with its survivor, whichever of them is deleted', async () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     await mergeInto(kept, merged);
     await account.client.cdp.contacts.delete({ params: { contact_id: merged.id } });
@@ -214,7 +214,7 @@ describe('the merged id', () => {
 });
 
 describe('a merge', () => {
-  it('is refused for another contact, for a decided pair and for an unknown one', async () => {
+  it('is rejected for another contact, a decided pair and an unknown one', async () => {
     const [kept, merged, other] = [
       await add({ external_id: 'x' }),
       await add({ external_id: 'x' }),
@@ -245,7 +245,7 @@ describe('a merge', () => {
         insert: (into) => sql`
           insert into contact_events (account_id, id, contact_id, name, at, properties)
           select ${account.id}, 'many-' || n, ${into}, 'x', now(), '{}' from generate_series(1, 100001) as n`,
-        // As texts: all of which the number does not begin with 1. What is left moves within a request on a busy machine too.
+        // Compares strings: removes the ids whose number does not begin with 1. Even a busy machine moves the rest within one request.
         remove: () =>
           sql`delete from contact_events where account_id = ${account.id} and id >= 'many-2' and name = 'x'`,
         moved: ["contact_events where name = 'x'", 11_113],
@@ -256,7 +256,7 @@ describe('a merge', () => {
       {
         insert: (into) => insertMerged(into, 1_001),
         remove: () => sql`delete from contacts where account_id = ${account.id} and number in (1001, 1002)`,
-        // Itself is one of them.
+        // Includes the contact itself.
         moved: ['contacts where merged_into is not null', 1_001],
       },
     ],
@@ -272,7 +272,7 @@ describe('a merge', () => {
         moved: ["merge_pairs where status = 'dismissed'", 5_000],
       },
     ],
-  ])('is refused for a contact with more %s than one merge moves, which can be kept', async (_, many) => {
+  ])('is rejected if it would move more %s than the limit; that contact can be kept instead', async (_, many) => {
     const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     await lookForDuplicates(platform, sql, account);
     const id = await pairOf(large, small);
@@ -287,7 +287,7 @@ describe('a merge', () => {
     expect(await sql`select from ${sql.unsafe(rows)} and account_id = ${account.id}`).toHaveLength(count);
   });
 
-  it('is refused where more than five thousand would be merged into one', async () => {
+  it('is rejected if more than 5,000 contacts would be merged into one', async () => {
     const [large, small] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     await lookForDuplicates(platform, sql, account);
     const id = await pairOf(large, small);
@@ -298,7 +298,7 @@ describe('a merge', () => {
     await merge(id, large.id);
   });
 
-  it("hands the merged contact's other pairs to the survivor; what was dismissed stays dismissed", async () => {
+  it("moves the merged contact's other pairs to the survivor, and dismissed ones stay dismissed", async () => {
     const a = await add({ external_id: 'x', phone: '+4930901821' });
     const b = await add({ external_id: 'x', email: 'b@example.com', phone: '+4930901820' });
     const c = await add({ email: 'b@example.com' });
@@ -314,7 +314,7 @@ describe('a merge', () => {
     expect(rows).toEqual([{ older_id: a.id, newer_id: d.id, status: 'dismissed' }]);
   });
 
-  it('of two about the same contacts leaves one pair', async () => {
+  it('leaves one of two pairs of the same contacts', async () => {
     const [a, b, c] = [
       await add({ external_id: 'x' }),
       await add({ external_id: 'x' }),
@@ -326,7 +326,7 @@ describe('a merge', () => {
     expect((await pairs()).map(({ contacts }) => contacts.map(({ id }) => id))).toEqual([[a!.id, c!.id]]);
   });
 
-  it('is one of two that race for the same pair', async () => {
+  it('succeeds once if two race for the same pair', async () => {
     const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
     await lookForDuplicates(platform, sql, account);
     const id = await pairOf(kept, merged);
@@ -338,7 +338,7 @@ describe('a merge', () => {
   });
 });
 
-it('a merge while a refresh has an audience is refused for the moment and keeps no events of the account waiting; then it succeeds', async () => {
+it('a merge while a refresh has an audience locked fails fast with a retryable error, then succeeds', async () => {
   const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
   const [audience] = [await addAudience(sql, account.id), await addAudience(sql, account.id)];
   await lookForDuplicates(platform, sql, account);
@@ -349,7 +349,7 @@ it('a merge while a refresh has an audience is refused for the moment and keeps 
     const refused = await account.request('POST', path, { body: { keep: kept.id } });
     expect(refused).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
     expect(refused.headers.get('retry-after')).toBe('1');
-    // As a client does that tries it again and again.
+    // Like a client that keeps retrying.
     let isTaken = false;
     const trying = (async () => {
       while (!isTaken) expect(await merge(id, kept.id).catch((error) => error)).toMatchObject(refusal(503));
@@ -366,7 +366,7 @@ it('a merge while a refresh has an audience is refused for the moment and keeps 
   expect(owners).toEqual([{ contact_id: kept.id }]);
 });
 
-it('a merge while a refresh has taken its contact to be re-evaluated does not wait for it', async () => {
+it('a merge does not wait for a refresh that re-evaluates its contact', async () => {
   const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x' })];
   const audience = await addAudience(sql, account.id);
   await sql`insert into audience_flips values (${account.id}, ${audience}, ${merged.id}, '2126-01-01T00:00:00Z')`;
@@ -376,7 +376,7 @@ it('a merge while a refresh has taken its contact to be re-evaluated does not wa
   expect(await during(sql, take, async () => await merge(id, kept.id))).toMatchObject({ id: kept.id });
 });
 
-it('a merge that fails in the middle leaves everything as it was', async () => {
+it('a merge that fails midway changes nothing', async () => {
   const [kept, merged] = [await add({ external_id: 'x' }), await add({ external_id: 'x', name: 'Ada' })];
   const params = { contact_id: merged.id };
   await account.client.cdp.contacts.consents.record({
@@ -395,13 +395,13 @@ it('a merge that fails in the middle leaves everything as it was', async () => {
   expect([await pairs(), await get(kept.id), await get(merged.id)]).toEqual([before, kept, merged]);
   expect((await account.client.cdp.contacts.consents.list({ params })).data).toHaveLength(1);
   expect((await merge(before[0]!.id, kept.id)).name).toBe('Ada');
-  // Emitted after all of that: an event of the failed merge would have come before it.
+  // Emitted last: an event of the failed merge would have arrived before it.
   const marker = await add({ name: 'Somebody' });
   await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
   expect(platform.events(account.id).filter(({ type }) => type === 'contact.merged')).toHaveLength(1);
 });
 
-it('merges of overlapping pairs, writes, a look for duplicates and a refresh at once leave one contact with everything, and nothing of a merged contact', async () => {
+it('concurrent overlapping merges, writes, a run and a refresh leave one contact with all data', async () => {
   const people: Contact[] = [];
   for (let index = 0; index < 10; index++) people.push(await add({ external_id: 'x', fields: { [`f${index}`]: 1 } }));
   await lookForDuplicates(platform, sql, account);
@@ -419,7 +419,7 @@ it('merges of overlapping pairs, writes, a look for duplicates and a refresh at 
     }),
     account.client.cdp.contacts.update({ params: { contact_id: person.id }, body: { fields: { [`g${index}`]: 1 } } }),
   ]);
-  // A refresh may keep a merge waiting for so long that it is refused for the moment.
+  // A refresh may block a merge until it fails with a retryable error.
   const merged = async (id: number, keep: string): Promise<Contact> =>
     merge(id, keep).catch((error) => (error.status === 503 ? merged(id, keep) : Promise.reject(error)));
   const merges = open.map(({ id, contacts }, index) => merged(id, contacts[index % 2]!.id));

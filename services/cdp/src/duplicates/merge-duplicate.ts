@@ -5,15 +5,15 @@ import { type ContactRow, type ContactValues, findContact, updateContactRow } fr
 import { lockIdentities } from '../contacts/identities.sql.ts';
 import { implement } from '../implement.ts';
 import { takeMovesOf } from '../moves/moves.sql.ts';
-import { tellKeptMoves } from '../moves/tell-kept-moves.ts';
+import { emitKeptMoves } from '../moves/tell-kept-moves.ts';
 import { decidedAlready } from './duplicate.ts';
 import { decideDuplicate, lockDuplicate } from './duplicates.sql.ts';
 import { givenValues } from './given-values.ts';
 import { hasMerged, hasMoreToMove, lockContacts, moveToSurvivor } from './merge.sql.ts';
 
-/** Most that a merge moves: it is one transaction here, and one event at each service. */
+/** Most rows that a merge moves. It is one transaction here, and one event in each other service. */
 const mostMoved = { events: 100_000, consents: 100_000, merged: 1_000, pairs: 5_000 };
-/** Most contacts that are merged into one: each list by the contact asks for the rows of all. */
+/** Most contacts that are merged into one. Lists filtered by contact query the rows of all of them. */
 const mostMerged = 5_000;
 
 export const mergeDuplicate = implement(contract.mergeDuplicate, {
@@ -33,14 +33,14 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
     const merged = contacts.find(({ id }) => id !== keepId)!;
     if (await hasMoreToMove(tx, account.id, merged.id, mostMoved)) return fail('invalid_state', tooMuchToMove(merged));
     if (await hasMerged(tx, account.id, pair, mostMerged))
-      return fail('invalid_state', `At most ${mostMerged} contacts can be merged into one, and these would have more`);
+      return fail('invalid_state', `At most ${mostMerged} contacts can be merged into one; this would exceed that`);
     const values = united(kept, merged);
     const previous = changedContact(kept, values);
     const survivor = await updateContactRow(tx, account.id, { ...values, id: kept.id }, now);
     await decideDuplicate(tx, account.id, found.id, 'merged');
     const ids = { accountId: account.id, duplicateId: found.id, mergedId: merged.id, survivorId: kept.id };
     const left = await moveToSurvivor(tx, { ...ids, given: givenValues(kept, values), now });
-    tellKeptMoves(emit, await takeMovesOf(tx, account.id, [kept.id, merged.id]), [toSummary(kept), toSummary(merged)]);
+    emitKeptMoves(emit, await takeMovesOf(tx, account.id, [kept.id, merged.id]), [toSummary(kept), toSummary(merged)]);
     for (const { isNew, ...audience } of left) {
       emit(contract.audienceLeft, { audience, contact: toSummary(merged) });
       if (isNew) emit(contract.audienceEntered, { audience, contact: toSummary(survivor) });
@@ -53,12 +53,12 @@ export const mergeDuplicate = implement(contract.mergeDuplicate, {
 
 function tooMuchToMove({ id }: ContactRow): string {
   const { events, merged, pairs } = mostMoved;
-  return `The contact ${id} has more than ${events} events or consents, ${merged} contacts merged into it, or ${pairs} other pairs: keep it, and merge the other into it`;
+  return `The contact ${id} has more than ${events} events or consents, ${merged} contacts merged into it, or ${pairs} other pairs; keep it and merge the other contact into it`;
 }
 
 /**
- * Returns the kept contact's new values: its own, the other's where it has none, tags and fields of both as far as
- * there is room.
+ * Returns the kept contact's new values. It keeps its own values, takes missing ones from the other, and has the tags and fields of both as far as
+ * they fit.
  */
 function united(kept: ContactRow, merged: ContactRow): ContactValues {
   return {

@@ -4,7 +4,7 @@ import { keepLeavers } from '../leavers/leavers.sql.ts';
 import { audienceIds, dropReevaluations, lockAudiences } from '../leavers/lock-audiences.sql.ts';
 import type { GivenValues } from './given-values.ts';
 
-/** A merge of one contact into another, and what it gives the survivor. */
+/** A merge of one contact into another, with the values that it gives the survivor. */
 interface Merge {
   accountId: string;
   duplicateId: number;
@@ -21,17 +21,17 @@ export async function lockContacts(tx: Sql, accountId: string, ids: readonly str
     order by id for update`;
 }
 
-/** Bounds of a merge: most of each that it moves. */
+/** Most rows of each kind that a merge may move. */
 interface Moved {
   events: number;
   consents: number;
-  /** Those that were merged into the merged contact before: every service's copy follows them. */
+  /** Contacts that were merged into the merged contact earlier. The copies in every service are updated for each. */
   merged: number;
-  /** Its pairs beside the one that is merged, each of which the merge records, so that it can be undone. */
+  /** Other pairs of the merged contact. The merge records them, so that it can be undone. */
   pairs: number;
 }
 
-/** Returns whether so many contacts, or more, were merged into these. */
+/** Returns whether at least `count` contacts were merged into these. */
 export async function hasMerged(tx: Sql, accountId: string, ids: readonly string[], count: number): Promise<boolean> {
   const rows = await tx`
     select from contacts where account_id = ${accountId} and merged_into = any(${[...ids]}::uuid[])
@@ -39,7 +39,7 @@ export async function hasMerged(tx: Sql, accountId: string, ids: readonly string
   return rows.length > 0;
 }
 
-/** Returns whether a contact has more to move than `most`. */
+/** Returns whether a merge of the contact would move more than `most`. */
 export async function hasMoreToMove(tx: Sql, accountId: string, id: string, most: Moved): Promise<boolean> {
   const [row] = await tx<[{ has_more: boolean }]>`
     select exists (select from contact_events where account_id = ${accountId} and contact_id = ${id} offset ${most.events})
@@ -53,21 +53,21 @@ export async function hasMoreToMove(tx: Sql, accountId: string, id: string, most
   return row.has_more;
 }
 
-/** Audience that the merged contact was a member of. */
+/** An audience that the merged contact was a member of. */
 interface LeftAudience {
   id: string;
   name: string;
-  /** The survivor was none. */
+  /** The survivor was not a member. */
   isNew: boolean;
 }
 
 /**
- * Moves everything of the merged contact to the survivor: consents, events, memberships, its pairs, and the contacts
- * that were merged into it before; and records whose it was. Returns the audiences whose member the survivor is in its place. Throws a lock timeout
- * where an audience stays locked. Call it under `lockIdentities`, with their own pair decided.
+ * Moves all data of the merged contact to the survivor: consents, events, memberships, pairs, and contacts merged into it earlier. Records the
+ * original owner of each. Returns the audiences that the merged contact left. Throws a lock timeout if an audience stays locked. The caller must hold
+ * `lockIdentities` and have decided the pair.
  *
- * All audiences of the account are locked: a refresh that has evaluated the merged contact may be about to make it a member of any. They are locked first, so
- * that a merge that has to be tried again has moved nothing, and what refreshes lock as well is changed next, before what may take seconds.
+ * Locks all audiences of the account, since a running refresh may be about to add the merged contact to any of them. They are locked first, so a
+ * failed merge has moved nothing. Tables that refreshes lock as well come next, before statements that may take seconds.
  */
 export async function moveToSurvivor(tx: Sql, merge: Merge): Promise<LeftAudience[]> {
   const { accountId, mergedId, survivorId, now } = merge;
@@ -93,8 +93,8 @@ export async function moveToSurvivor(tx: Sql, merge: Merge): Promise<LeftAudienc
 }
 
 /**
- * Merges consent states: a withdrawal of either counts, whenever it was made. If a grant was made later, the merge
- * itself is recorded as a withdrawal, so that the latest recorded consent is still the one that counts.
+ * Merges consent states: a withdrawal of either contact wins, whenever it was made. If a grant is later, the merge itself is recorded as a
+ * withdrawal, so that the latest recorded consent still takes effect.
  */
 const uniteConsentStates = (tx: Sql, { accountId, mergedId, survivorId, now }: Merge) => tx`
   with moved as (
@@ -116,8 +116,8 @@ const uniteConsentStates = (tx: Sql, { accountId, mergedId, survivorId, now }: M
     at = greatest(known.at, excluded.at)`;
 
 /**
- * Moves memberships. A survivor that is a member already keeps its entry time, and the audience has one member less.
- * The merged contact's own position is kept for cursors: the survivor's may differ.
+ * Moves memberships. A survivor that is already a member keeps its entry time, and the member count decreases by one. The merged contact's position
+ * is kept for cursors, since the survivor's may differ.
  */
 const moveMemberships = (tx: Sql, { accountId, mergedId, survivorId, now }: Merge) => tx<LeftAudience[]>`
   with held as (
@@ -136,16 +136,16 @@ const moveMemberships = (tx: Sql, { accountId, mergedId, survivorId, now }: Merg
   from held join audiences a on a.account_id = ${accountId} and a.id = held.audience_id order by a.id`;
 
 /**
- * Records the merge and moves the merged contact's other pairs to the survivor, as they were recorded; of two about the same contacts the
- * survivor's own stays.
+ * Records the merge with the merged contact's other pairs, and moves those pairs to the survivor. If the survivor has a pair with the same contact,
+ * its own stays.
  */
 const movePairs = (tx: Sql, { accountId, duplicateId, mergedId, survivorId, given, now }: Merge) => {
-  // Nothing here is joined: where PostgreSQL has no statistics of the account, a join of 5,000 pairs with 5,000 takes longer than a statement may.
+  // Avoids joins: without statistics of the account, PostgreSQL joins 5,000 pairs with 5,000 slower than the statement timeout.
   const ofMerged = tx`d.account_id = ${accountId} and d.status <> 'merged' and (d.older_id = ${mergedId} or d.newer_id = ${mergedId})`;
   const other = tx`case when d.older_id = ${mergedId} then d.newer_id else d.older_id end`;
   const older = tx`least(${other}, ${survivorId}::uuid)`;
   const newer = tx`greatest(${other}, ${survivorId}::uuid)`;
-  // A test and no condition of its own, so that it is no join: the survivor's pairs are read once, into a hash table.
+  // `is true` keeps this condition from becoming a join: the survivor's pairs are read once, into a hash table.
   const isKnown = tx`(${other} in (
     select case when k.older_id = ${survivorId} then k.newer_id else k.older_id end from duplicates k
     where k.account_id = ${accountId} and (k.older_id = ${survivorId} or k.newer_id = ${survivorId})) is true)`;

@@ -32,7 +32,7 @@ const add = (values: Partial<Contact>): Promise<Contact> =>
   account.client.cdp.contacts.create({ body: values as object });
 const get = (id: string) => account.client.cdp.contacts.get({ params: { contact_id: id } });
 const merge = (kept: Contact, merged: Contact) => mergePair({ platform, sql, account }, kept.id, merged.id);
-/** Forgets what can be undone no longer at an instant, and returns how much is left of the account. */
+/** Deletes expired merge records at an instant, and returns how many are left of the account. */
 const recorded = async (now: Date) => {
   while (await inTransaction(sql, (tx) => forgetMerges.run({ tx, now } as WorkCall<unknown>, everybody)));
   const rows = await sql`
@@ -48,7 +48,7 @@ const twins = async (first: Partial<Contact> = {}, second: Partial<Contact> = {}
   [await add({ external_id: 'x', ...first }), await add({ external_id: 'x', ...second })] as const;
 
 describe('an undone merge', () => {
-  it('returns both contacts as they were, and tells of it with both', async () => {
+  it('restores both contacts and emits an event with both', async () => {
     const [kept, merged] = await twins(
       { name: 'Ada', tags: ['both', 'first'], fields: { both: 1, first: true } },
       {
@@ -73,7 +73,7 @@ describe('an undone merge', () => {
     expect(event.data).toEqual({ contact: data[0], restored: data[1] });
   });
 
-  it('leaves the survivor what was changed since, value by value', async () => {
+  it('leaves values changed since to the survivor', async () => {
     const given = { name: 'Bea', phone: '+4930901820', email: 'bea@example.com', tags: ['gone', 'stays'] };
     const [kept, merged] = await twins({ tags: ['own'] }, { ...given, fields: { a: 1, b: 1, c: 1 } });
     const { params } = await merge(kept, merged);
@@ -89,14 +89,14 @@ describe('an undone merge', () => {
     expect(values(restored!)).toEqual(values(merged));
   });
 
-  it('leaves what the survivor had before, though the merged contact had the same', async () => {
+  it('leaves the survivor its earlier values, even if the merged contact had the same', async () => {
     const same = { name: 'Ada', phone: '+4930901820', email: 'ada@example.com', tags: ['t'], fields: { f: 1 } };
     const [kept, merged] = await twins(same, same);
     const { params } = await merge(kept, merged);
     expect((await undo(params)).data.map(values)).toEqual([kept, merged].map(values));
   });
 
-  it('gives each its own consents, determines again which counts, and leaves later ones with the survivor', async () => {
+  it('returns each its own consents, recomputes those in effect, and leaves later ones with the survivor', async () => {
     const [kept, merged] = await twins();
     const say = (contact: Contact, purpose: string, state: 'granted' | 'withdrawn') =>
       account.client.cdp.contacts.consents.record({
@@ -133,7 +133,7 @@ describe('an undone merge', () => {
     ]);
   });
 
-  it('has both evaluated by audiences again, which show each where it belongs', async () => {
+  it('makes audiences re-evaluate both contacts', async () => {
     await addAudience(sql, account.id);
     const [kept, merged] = await twins({}, { tags: ['vip'] });
     const condition = { type: 'tag', op: 'has', tag: 'vip' } as const;
@@ -155,7 +155,7 @@ describe('an undone merge', () => {
     expect((await account.client.cdp.audiences.get({ params: { audience_id: audience.id } })).members).toBe(1);
   });
 
-  it("gives back the restored contact's pairs with what was decided about them, and dismisses its own", async () => {
+  it("restores the contact's pairs with their decisions, and dismisses its own pair", async () => {
     const [kept, merged] = await twins({}, { email: 'b@example.com', phone: '+4930901820' });
     const [open, dismissed] = [await add({ email: 'b@example.com' }), await add({ phone: '+4930901820' })];
     const known = await add({ external_id: 'x' });
@@ -178,14 +178,14 @@ describe('an undone merge', () => {
   });
 });
 
-/** Returns the counting consents of a contact by purpose. */
+/** Returns a contact's consents in effect by purpose. */
 async function states({ id }: Contact): Promise<Record<string, string>> {
   const rows = await sql<{ purpose: string; state: string }[]>`
     select purpose, state from consent_states where account_id = ${account.id} and contact_id = ${id}`;
   return Object.fromEntries(rows.map(({ purpose, state }) => [purpose, state]));
 }
 
-/** Returns the number of events with a name by contact. */
+/** Returns the number of events with a name, by contact. */
 async function events(name: string): Promise<Record<string, number>> {
   const rows = await sql<{ contact_id: string; count: number }[]>`
     select contact_id, count(*)::int from contact_events where account_id = ${account.id} and name = ${name} group by contact_id`;
@@ -193,7 +193,7 @@ async function events(name: string): Promise<Record<string, number>> {
 }
 
 describe('merges of merges', () => {
-  it('are undone latest first, each with what it had then', async () => {
+  it('are undone latest first, each with its values at that time', async () => {
     const a = await add({ name: 'A', external_id: 'ab', fields: { a: 1 } });
     const b = await add({ name: 'B', external_id: 'ab', email: 'b@example.com', fields: { b: 1 } });
     const c = await add({ name: 'C', email: 'b@example.com', fields: { c: 1 } });
@@ -206,7 +206,7 @@ describe('merges of merges', () => {
     for (const { id } of [a, b, c]) expect((await get(id)).id).toBe(c.id);
     await expect(undo(first.params)).rejects.toMatchObject({
       ...refusal(409),
-      message: expect.stringContaining(`undo that of pair ${second.params.duplicate_id} first`) as unknown,
+      message: expect.stringContaining(`undo the merge of pair ${second.params.duplicate_id} first`) as unknown,
     });
     expect((await undo(second.params)).data.map(values)).toEqual([c, first.survivor].map(values));
     expect((await get(b.id)).id).toBe(a.id);
@@ -217,7 +217,7 @@ describe('merges of merges', () => {
     expect(await sql`select 1 from merges where account_id = ${account.id}`).toEqual([]);
   });
 
-  it('wait for another contact that was merged into the survivor since', async () => {
+  it('cannot be undone before a later merge into the survivor', async () => {
     const [kept, merged] = await twins();
     const third = await add({ external_id: 'x' });
     const first = await merge(kept, merged);
@@ -227,7 +227,7 @@ describe('merges of merges', () => {
     expect((await undo(first.params)).data.map(({ id }) => id)).toEqual([kept.id, merged.id]);
   });
 
-  it('take nothing from a merge that was undone and made again the other way round', async () => {
+  it('ignore an undone merge that was repeated in the other direction', async () => {
     const [kept, merged] = await twins({ name: 'Kept' }, { name: 'Merged' });
     await account.client.cdp.events.record({ body: { events: [{ contact: merged.id, name: 'x' }] } });
     const { params } = await merge(kept, merged);
@@ -246,7 +246,7 @@ describe('merges of merges', () => {
 });
 
 describe('undoing', () => {
-  it('is refused for a pair that is not merged, for one undone before, and for an unknown one', async () => {
+  it('is rejected for a pair that is not merged, already undone, or unknown', async () => {
     const [kept, merged] = await twins();
     await lookForDuplicates(platform, sql, account);
     const open = { duplicate_id: (await pairs())[0]!.id };
@@ -259,7 +259,7 @@ describe('undoing', () => {
     await expect(other.client.cdp.duplicates.undo({ params, body: {} })).rejects.toMatchObject(refusal(404));
   });
 
-  it('is refused for a merge that was not recorded', async () => {
+  it('is rejected for a merge that was not recorded', async () => {
     const [kept, merged] = await twins();
     const { params } = await merge(kept, merged);
     await sql`delete from merges where account_id = ${account.id}`;
@@ -269,19 +269,19 @@ describe('undoing', () => {
     });
   });
 
-  it('happens once of two at the same time', async () => {
+  it('succeeds once if two race', async () => {
     const [kept, merged] = await twins();
     const { params } = await merge(kept, merged);
     const outcomes = await Promise.allSettled([undo(params), undo(params), undo(params)]);
     const statuses = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 200 : outcome.reason.status));
     expect(statuses.sort()).toEqual([200, 409, 409]);
-    // Emitted after all of that: a second event would have come before it.
+    // Emitted last: a second event would have arrived before it.
     const marker = await add({ name: 'Somebody' });
     await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
     expect(platform.events(account.id).filter(({ type }) => type === 'contact.unmerged')).toHaveLength(1);
   });
 
-  it('and another merge of the same contacts at once leave one of the two orders', async () => {
+  it('and a concurrent merge of the same contacts are serialized', async () => {
     const [kept, merged] = await twins();
     const third = await add({ external_id: 'x' });
     const { params } = await merge(kept, merged);
@@ -298,7 +298,7 @@ describe('undoing', () => {
     } else expect(await ids()).toEqual([merged.id, kept.id]);
   });
 
-  it('is gone with the contacts when they are deleted', async () => {
+  it('is impossible after the contacts are deleted', async () => {
     const [kept, merged] = await twins({}, { email: 'b@example.com' });
     await add({ email: 'b@example.com' });
     const { params } = await merge(kept, merged);
@@ -307,7 +307,7 @@ describe('undoing', () => {
     expect(await recorded(platform.clock.now())).toBe(0);
   });
 
-  it('leaves everything as it was if it fails in the middle', async () => {
+  it('changes nothing if it fails midway', async () => {
     const [kept, merged] = await twins({ name: 'Ada' }, { phone: '+4930901820' });
     await account.client.cdp.events.record({ body: { events: [{ contact: merged.id, name: 'stays' }] } });
     const { params, survivor } = await merge(kept, merged);
@@ -322,7 +322,7 @@ describe('undoing', () => {
   });
 });
 
-it('an event of the platform from before the merge that comes after it belongs to the restored contact', async () => {
+it('a late event of the platform from before the merge belongs to the restored contact', async () => {
   const [kept, merged] = await twins();
   await settle(sql, account.id, 2);
   await sql`delete from contact_events where account_id = ${account.id} and contact_id = ${merged.id}`;
@@ -341,18 +341,18 @@ it('an event of the platform from before the merge that comes after it belongs t
 });
 
 describe('30 days', () => {
-  it('is the time in which a merge can be undone, to the millisecond', () => {
+  it('limit how long a merge can be undone, to the millisecond', () => {
     const mergedAt = new Date('2026-03-01T12:00:00Z');
     const after = (ms: number) => isTooOld(mergedAt, new Date(mergedAt.getTime() + 30 * dayMs + ms));
     expect([after(-1_000), after(-1), after(0), after(1_000)]).toEqual([false, false, true, true]);
   });
 
-  it('are counted by the clock of the account, and a day later the record ends', async () => {
+  it('are counted by the clock of the account, and the record expires a day later', async () => {
     const [kept, merged] = await twins();
     const [other, late] = [await add({ external_id: 'y' }), await add({ external_id: 'y', email: 'b@example.com' })];
     await add({ email: 'b@example.com' });
     const [first, second] = [await merge(kept, merged), await merge(other, late)];
-    // An hour for a machine that stalls.
+    // Tolerates an hour, for a machine that stalls.
     platform.clock.advance(30 * dayMs - 3_600_000);
     expect((await undo(first.params)).data[1].id).toBe(merged.id);
     platform.clock.advance(3_600_000);

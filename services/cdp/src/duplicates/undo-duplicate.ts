@@ -10,7 +10,7 @@ import { type MergeRow, moveBack, selectMerge } from './undo.sql.ts';
 import { isTooOld, undoableDays } from './undo-period.ts';
 
 const bound = `a merge can be undone for ${undoableDays} days`;
-const unrecorded = `The merge of the pair is too old to be undone, or was made before merges were recorded; ${bound}`;
+const unrecorded = `The merge of the pair is too old to be undone, or was never recorded; ${bound}`;
 
 export const undoDuplicate = implement(contract.undoDuplicate, {
   async find({ account, params, tx }) {
@@ -45,6 +45,6 @@ export const undoDuplicate = implement(contract.undoDuplicate, {
 
 function laterFirst({ later }: MergeRow): string {
   return later === null
-    ? 'The surviving contact was merged itself since, and that merge cannot be undone'
-    : `One of the contacts took part in a later merge; undo that of pair ${later} first`;
+    ? 'The surviving contact has itself been merged since, and that merge cannot be undone'
+    : `One of the contacts took part in a later merge; undo the merge of pair ${later} first`;
 }

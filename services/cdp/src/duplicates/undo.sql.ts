@@ -2,7 +2,7 @@ import { changeTime, type Sql } from '@customer-platform/service-kit';
 import { markChanged } from '../contacts/changed-contacts.sql.ts';
 import type { GivenValues } from './given-values.ts';
 
-/** Recorded merge of a pair; `later` is the pair of the last merge after it that one of its contacts took part in. */
+/** The recorded merge of a pair. `later` is the pair of the last later merge that involves one of its contacts. */
 export interface MergeRow {
   id: number;
   survivor_id: string;
@@ -12,7 +12,7 @@ export interface MergeRow {
   later: number | null;
 }
 
-/** Returns the merge of a pair; undefined if it was not recorded, or is recorded no longer. */
+/** Returns the merge of a pair; undefined if it was never recorded or its record has been deleted. */
 export async function selectMerge(tx: Sql, accountId: string, duplicateId: number) {
   const [row] = await tx<MergeRow[]>`
     select m.id, m.survivor_id, m.merged_id, m.given, m.merged_at, (
@@ -33,9 +33,8 @@ interface Undo {
 }
 
 /**
- * Moves back to the restored contact what was moved from it: consents, events, pairs, and the contacts that were merged into it before.
- * What came since stays with the survivor. Both are evaluated by audiences again. Call it under `lockIdentities`, with their own pair
- * decided.
+ * Moves data back to the restored contact: consents, events, pairs, and the contacts merged into it earlier. Data added since the merge stays with
+ * the survivor. Audiences re-evaluate both contacts. The caller must hold `lockIdentities` and have decided the pair.
  */
 export async function moveBack(tx: Sql, undo: Undo) {
   const { accountId, survivorId, restoredId, now } = undo;
@@ -64,13 +63,13 @@ export async function moveBack(tx: Sql, undo: Undo) {
   await Promise.all(statements.map((statement) => statement.execute()));
 }
 
-/** Returns the ids of a contact and of all that were merged into it, directly or not. */
+/** Returns the ids of a contact and of all contacts merged into it, directly or indirectly. */
 async function idsMergedInto(tx: Sql, accountId: string, id: string): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
     with recursive below (id) as (
       select ${id}::uuid
       union
-      -- Offset: by the index at each level of a chain, never by a scan of the table.
+      -- offset 0 forces an index lookup at each level instead of a table scan.
       select c.id from below cross join lateral (
         select id from contacts c where c.account_id = ${accountId} and c.merged_into is not null
           and coalesce(c.direct_survivor, c.merged_into) = below.id offset 0) as c
@@ -79,7 +78,7 @@ async function idsMergedInto(tx: Sql, accountId: string, id: string): Promise<st
   return rows.map((row) => row.id);
 }
 
-/** Determines again which consents count of the two, where the restored one has any: of each its latest, of two at one instant the withdrawal. */
+/** Recomputes the consents in effect of both contacts for the restored one's purposes: the latest, or a simultaneous withdrawal. */
 const separateConsentStates = (tx: Sql, { accountId, survivorId, restoredId }: Undo) => tx`
   with touched as (
     select distinct channel, purpose from consents where account_id = ${accountId} and contact_id = ${restoredId}
@@ -99,8 +98,8 @@ const separateConsentStates = (tx: Sql, { accountId, survivorId, restoredId }: U
   on conflict (account_id, contact_id, channel, purpose) do update set state = excluded.state, at = excluded.at`;
 
 /**
- * Makes the pairs that the restored contact had pairs of it again, with decisions made since; one that was merged since, or whose other
- * contact is gone, is not touched. The other contact may have been merged itself.
+ * Restores the pairs of the restored contact, with decisions made since. A pair that was merged since, or whose other contact is deleted, stays as it
+ * is. If the other contact was merged, its survivor takes its place.
  */
 const returnPairs = (tx: Sql, { accountId, mergeId, survivorId, restoredId }: Undo) => tx`
   with kept as (
@@ -125,7 +124,7 @@ const returnPairs = (tx: Sql, { accountId, mergeId, survivorId, restoredId }: Un
   insert into duplicates (account_id, id, older_id, newer_id, reason, detail, score, status) overriding system value
   select ${accountId}, id, older_id, newer_id, reason, detail, score, status from returning_pairs where not is_there`;
 
-/** Deletes at most `limit` recorded pairs of merges made before an instant; returns their number. */
+/** Deletes at most `limit` recorded pairs of merges made before `before`; returns their number. */
 export async function deleteMergePairs(tx: Sql, before: Date, limit: number): Promise<number> {
   const result = await tx`
     delete from merge_pairs where (account_id, merge_id, id) in (
@@ -136,7 +135,7 @@ export async function deleteMergePairs(tx: Sql, before: Date, limit: number): Pr
   return result.count;
 }
 
-/** Deletes at most `limit` merges made before an instant that have no recorded pairs left; returns their number. */
+/** Deletes at most `limit` merges made before `before` without remaining recorded pairs; returns their number. */
 export async function deleteMerges(tx: Sql, before: Date, limit: number): Promise<number> {
   const result = await tx`
     delete from merges where (account_id, id) in (

@@ -3,8 +3,8 @@ import { keepLeavers } from './leavers.sql.ts';
 import { audienceIds, dropReevaluations, lockAudiences, reevaluations } from './lock-audiences.sql.ts';
 
 /**
- * Removes a contact from all audiences in the transaction `tx` and lowers their counts. Returns the audiences that it
- * left, for each of which audience.left is to be emitted. Throws a lock timeout where one stays locked. Call it with the contact locked.
+ * Removes a contact from all audiences and lowers their member counts. Returns the audiences it left; the caller must emit audience.left for each.
+ * Throws a lock timeout if an audience stays locked. The caller must have locked the contact.
  */
 export async function leaveAllAudiences(tx: Sql, accountId: string, contactId: string, now: Date) {
   await lockAudiencesOf(tx, accountId, contactId);
@@ -20,7 +20,7 @@ export async function leaveAllAudiences(tx: Sql, accountId: string, contactId: s
     returning id, name`;
 }
 
-/** Locks the audiences that a contact is in, or that are to re-evaluate it. */
+/** Locks the audiences that contain a contact or are due to re-evaluate it. */
 async function lockAudiencesOf(tx: Sql, accountId: string, contactId: string): Promise<void> {
   const which = tx`
     and id in (

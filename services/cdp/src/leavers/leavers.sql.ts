@@ -1,21 +1,21 @@
 import type { Fragment, Sql } from '@customer-platform/service-kit';
 
-/** Time that the id of a member that left remains a cursor of the members' list. */
+/** How long the id of a former member remains a valid cursor of the member list. */
 const keptMs = 24 * 3_600_000;
 
-/** Returns the latest `left_at` that is no longer kept. */
+/** Returns the latest `left_at` that has expired. */
 export const keptSince = (now: Date): Date => new Date(now.getTime() - keptMs);
 
 /**
- * The statement that keeps the positions of members that leave, for a `with` beside the one that removes them. `rows`
- * selects account_id, audience_id, contact_id and entered_at.
+ * Statement that keeps the positions of members who leave, for a `with` next to their removal. `rows` selects account_id, audience_id, contact_id and
+ * entered_at.
  */
 export const keepLeavers = (tx: Sql, rows: Fragment, now: Date) => tx`
   insert into audience_leavers as known (account_id, audience_id, contact_id, entered_at, left_at)
   select gone.account_id, gone.audience_id, gone.contact_id, gone.entered_at, ${now} from (${rows}) as gone
   on conflict (account_id, audience_id, contact_id) do update set entered_at = excluded.entered_at, left_at = excluded.left_at`;
 
-/** Deletes at most `limit` positions that are kept no longer; returns their number. */
+/** Deletes at most `limit` expired positions; returns their number. */
 export async function deleteLeavers(tx: Sql, now: Date, limit: number): Promise<number> {
   const result = await tx`
     delete from audience_leavers where (account_id, audience_id, contact_id) in (

@@ -4,14 +4,14 @@ import type { Fragment, Sql } from '@customer-platform/service-kit';
 export const reevaluations = 'audience_flips';
 
 /**
- * Longest wait for one audience. A refresh has those that it moves contacts in or out of for up to half a minute, and whoever merges or deletes a contact
- * keeps all writes under contacts of the account waiting meanwhile: better to have it tried again, which a lock timeout (503, Retry-After) says.
+ * Longest wait for one audience, in milliseconds. A refresh locks the audiences it changes for up to 30 s. A waiting merge or deletion blocks all
+ * writes to the account's contacts, so it fails with a lock timeout (503, Retry-After) and the client retries.
  */
 const maxWaitMs = 200;
 
 /**
- * Locks the account's audiences `which` in id order, before any change of their members, like everything that changes members, to avoid deadlocks with
- * the refresh. Throws a lock timeout where one stays locked.
+ * Locks the audiences selected by `which`, in id order. All code that changes members takes these locks first, which avoids deadlocks. Throws a lock
+ * timeout if an audience stays locked.
  */
 export async function lockAudiences(tx: Sql, accountId: string, which: Fragment): Promise<void> {
   const statements = [
@@ -23,8 +23,8 @@ export async function lockAudiences(tx: Sql, accountId: string, which: Fragment)
 }
 
 /**
- * Deletes a contact's scheduled re-evaluations, but those that a refresh has taken: it deletes them itself, and whoever waited for it would keep the
- * audiences that it needs to end. One that comes to nothing is looked at in vain later.
+ * Deletes a contact's scheduled re-evaluations, except those that a refresh has locked. Waiting for them could deadlock with the refresh, which
+ * deletes them itself. A leftover re-evaluation finds no contact and does nothing.
  */
 export const dropReevaluations = (tx: Sql, accountId: string, contactId: string) => tx`
   delete from ${tx(reevaluations)} where ctid = any(array(
@@ -32,5 +32,5 @@ export const dropReevaluations = (tx: Sql, accountId: string, contactId: string)
     where account_id = ${accountId} and contact_id = ${contactId} and audience_id in (${audienceIds(tx, accountId)})
     for update skip locked))`;
 
-/** Selects the ids of the account's audiences, for deletions of a contact's rows: rows of deleted ones are removed by a job, which may have them locked. */
+/** Selects the ids of the account's audiences. Rows of deleted audiences are left to a job, which may have them locked. */
 export const audienceIds = (tx: Sql, accountId: string) => tx`select id from audiences where account_id = ${accountId}`;

@@ -1,9 +1,9 @@
 import { isOfScope, type JsonValue, type Scope, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
 
-/** The kind of a move; `ready` says that all before it are told of which made an audience ready. */
+/** The kind of a move. `ready` marks that the moves before it made an audience ready. */
 type MoveKind = 'entered' | 'left' | 'ready';
 
-/** The moves of an account after `after` up to `until`, all of one kind. */
+/** Consecutive moves of an account, all of one kind, with ids after `after` and up to `until`. */
 export interface MovesInRow {
   after: number;
   until: number;
@@ -31,7 +31,7 @@ export async function hasMoreMoves(tx: Sql, accountId: string, most: number): Pr
   return rows.length > 0;
 }
 
-/** Keeps the moves of the refresh under way, those who entered first, for their events to be written later. */
+/** Queues the moves of the current refresh, entries first, so that their events are written later. */
 export async function keepMoves(tx: Sql, accountId: string, now: Date): Promise<void> {
   await tx`
     insert into audience_moves (account_id, audience_id, contact_id, kind)
@@ -41,7 +41,7 @@ export async function keepMoves(tx: Sql, accountId: string, now: Date): Promise<
     insert into audience_announcements (account_id, due_at) values (${accountId}, ${now}) on conflict (account_id) do nothing`;
 }
 
-/** Keeps that an audience is ready behind the moves that made it so. */
+/** Queues audience.ready behind the moves that made the audience ready. */
 export async function keepReady(
   tx: Sql,
   accountId: string,
@@ -53,12 +53,12 @@ export async function keepReady(
     values (${accountId}, ${audienceId}, 'ready', ${tx.json(previous as Record<string, JsonValue>)})`;
 }
 
-/** Kept moves of a contact whose events a request writes: those of one that is tagged and untagged again and again are tens of thousands. */
+/** Most queued moves whose events one request writes. A contact that is repeatedly tagged and untagged has tens of thousands. */
 const mostTaken = 2_000;
 
 /**
- * Takes the kept moves of contacts out, in their order: their events are to be written before one of them is gone. Call it with their audiences locked. Throws
- * 503 where they are too many: they become fewer as their events are written.
+ * Removes the queued moves of contacts and returns them in order. The caller must emit their events before a contact is gone, and must have locked
+ * the audiences. Throws 503 if there are too many; their number shrinks as events are written.
  */
 export async function takeMovesOf(tx: Sql, accountId: string, contactIds: readonly string[]) {
   const taken = await tx<{ kind: 'entered' | 'left'; contact_id: string; id: string | null; name: string }[]>`
@@ -71,25 +71,25 @@ export async function takeMovesOf(tx: Sql, accountId: string, contactIds: readon
     select taken.kind, taken.contact_id, a.id, a.name
     from taken left join audiences a on a.account_id = ${accountId} and a.id = taken.audience_id order by taken.id`;
   if (taken.length > mostTaken)
-    throw serviceUnavailable("The contact's moves between audiences are still being told; try again shortly");
-  // Nothing is told of audiences that were deleted.
+    throw serviceUnavailable("The contact's audience events are still being written; retry in a few seconds");
+  // Deleted audiences get no events.
   return taken.flatMap(({ id, ...move }) => (id === null ? [] : [{ ...move, id }]));
 }
 
-/** Returns accounts with moves whose events are due to be written, the longest due first; none of `resting`. */
+/** Returns accounts whose queued events are due, longest due first, without those in `coolingDown`. */
 export async function selectAnnouncing(
   tx: Sql,
   now: Date,
-  { resting, limit, scope }: { resting: readonly string[]; limit: number; scope: Scope },
+  { coolingDown, limit, scope }: { coolingDown: readonly string[]; limit: number; scope: Scope },
 ) {
   const rows = await tx<{ account_id: string }[]>`
     select account_id from audience_announcements
-    where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...resting]}::uuid[]) ${isOfScope(tx, scope)}
+    where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...coolingDown]}::uuid[]) ${isOfScope(tx, scope)}
     order by due_at limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
 
-/** Returns the account's next moves in a row that are of one kind, `limit` at most; undefined where it has none. */
+/** Returns at most `limit` next moves of the account that are of one kind; undefined if it has none. */
 export async function nextMoves(tx: Sql, accountId: string, limit: number): Promise<MovesInRow | undefined> {
   const [row] = await tx<MovesInRow[]>`
     with told as (
@@ -106,12 +106,12 @@ export async function nextMoves(tx: Sql, accountId: string, limit: number): Prom
   return row;
 }
 
-/** The data of the event of a move `m`, of its audience `a` and its contact `c`, which may be gone: see audience.entered. */
+/** The event data of a move `m`, its audience `a`, and its contact `c`, which may be deleted; see audience.entered. */
 export const dataOfMove = (tx: Sql) => tx`
   json_build_object('audience', json_build_object('id', a.id, 'name', a.name), 'contact',
     json_build_object('id', m.contact_id, 'name', coalesce(c.name, ''), 'phone', coalesce(c.phone, ''))) as data`;
 
-/** Selects the data of their events. They are locked: what was taken out meanwhile is told. Nobody enters who is gone. */
+/** Selects the event data of moves. Locks them, so moves that were taken meanwhile are omitted. Omits entries of deleted contacts. */
 export const dataOfMoves = (tx: Sql, accountId: string, { after, until }: MovesInRow): ReturnType<Sql> => tx`
   select ${dataOfMove(tx)}
   from (select * from audience_moves where account_id = ${accountId} and id > ${after} and id <= ${until} order by id for update) as m
@@ -119,7 +119,7 @@ export const dataOfMoves = (tx: Sql, accountId: string, { after, until }: MovesI
   left join contacts c on c.account_id = m.account_id and c.id = m.contact_id
   where c.id is not null or m.kind = 'left' order by m.id`;
 
-/** Returns the audiences that became ready, with what that replaced; null where a process of before noted it. */
+/** Returns the audiences that became ready, with the replaced values; null if a previous release recorded the move. */
 export async function readyOfMoves(tx: Sql, accountId: string, { after, until }: MovesInRow) {
   return await tx<{ audience_id: string; previous: Record<string, unknown> | null }[]>`
     select audience_id, previous from audience_moves
@@ -132,13 +132,13 @@ export async function finishMoves(tx: Sql, accountId: string, { after, until }: 
   await tx`update audience_announcements set told = ${until} where account_id = ${accountId}`;
 }
 
-/** Has the next events of an account written later; not at all where none is left. */
+/** Postpones the account's next events to `at`; clears them if `at` is undefined. */
 export async function announceLater(tx: Sql, accountId: string, at: Date | undefined): Promise<void> {
   if (at) await tx`update audience_announcements set due_at = ${at} where account_id = ${accountId}`;
   else await tx`delete from audience_announcements where account_id = ${accountId}`;
 }
 
-/** Drops moves of an account that there is no more, `limit` at most. */
+/** Drops at most `limit` moves of a missing account. */
 export async function dropMoves(tx: Sql, accountId: string, limit: number): Promise<void> {
   const dropped = await tx`
     delete from audience_moves where account_id = ${accountId} and id in (

@@ -5,8 +5,8 @@ import type { takeMovesOf } from './moves.sql.ts';
 type MoveEvent = typeof audienceEntered | typeof audienceLeft;
 type Summary = EventData<MoveEvent>['contact'];
 
-/** Emits the events of moves that were kept of these contacts: before one is deleted, or merged into the other. */
-export function tellKeptMoves(
+/** Emits the events of queued moves of contacts, before one of them is deleted or merged into the other. */
+export function emitKeptMoves(
   emit: (event: MoveEvent, data: EventData<MoveEvent>) => unknown,
   kept: Awaited<ReturnType<typeof takeMovesOf>>,
   contacts: readonly Summary[],
