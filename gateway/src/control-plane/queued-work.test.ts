@@ -47,7 +47,7 @@ it('dead events are listed with their reason, shown with their bytes, and requeu
     subject: expect.stringMatching(/deal\.created$/),
     account: null,
     kind: null,
-    reason: expect.stringContaining('no event'),
+    reason: expect.stringContaining('not an event'),
     tries: 1,
     size_bytes: 7,
     first_at: expect.any(String),

@@ -15,8 +15,8 @@ import { createLogger } from '../src/telemetry/logging.ts';
 const log = createLogger('test', 'silent');
 
 /**
- * Returns a function that runs a consumer of customer data's internal events of one kind, which does what `take` says in a transaction of crm's database,
- * while `test` runs; `tick` moves its clock and has what failed tried again.
+ * Returns a function that runs a consumer for one kind of the CDP's internal events while `test` runs. The consumer calls `take` in a transaction
+ * of the CRM's database. `tick` moves its clock and retries failed events.
  */
 export function consumerRunner(platform: () => Platform) {
   return async function withConsumer(

@@ -9,7 +9,7 @@ import {
   type ServiceDefinition,
 } from '../src/index.ts';
 
-// Services that must not compile. `npm run types` fails for each that does: its @ts-expect-error is then unused.
+// Services that must not compile. If one compiles, its @ts-expect-error is unused, and `npm run types` fails.
 
 const spec = { path: '/v1/crm/doors', scope: null, summary: 'A door', status: 204, errors: [] } as const;
 const operation = operationsOf('crm', 'crm');

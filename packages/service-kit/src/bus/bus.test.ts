@@ -26,13 +26,13 @@ afterAll(async () => {
 
 const refused = { code: 'service_unavailable' };
 
-it('a server that falls silent is given up, and dialled again', async () => {
+it('a connection whose server falls silent is closed and reopened', async () => {
   const relay = await startRelay(platform.env('crm').NATS_URL!);
   const own = await Bus.connect(relay.url, { prefix, service: 'crm', log: createLogger('test', 'silent') });
   let heard = 0;
   own.hearOf('crm', 'windows', () => heard++);
   relay.stall();
-  await waitFor('the connection to be given up', () => !own.isConnected());
+  await waitFor('the connection to be closed', () => !own.isConnected());
   relay.mend();
   await waitFor('news on the next connection', () => {
     own.tell('windows');
@@ -42,12 +42,12 @@ it('a server that falls silent is given up, and dialled again', async () => {
   await relay.stop();
 }, 60_000);
 
-it('a request that nobody is subscribed to fails at once', async () => {
+it('a request without a subscriber fails at once', async () => {
   const nobodys = internalRequest('countWindows', 'cdp', z.object({}), z.object({}));
   await expect(bus.ask(nobodys, 'account', {}, 600_000)).rejects.toMatchObject(refused);
 });
 
-it('a request that was taken has its reply, also from a process that is about to end', async () => {
+it('a request that was taken gets its reply, even from a process that is stopping', async () => {
   const { NATS_URL } = platform.env('crm');
   const ending = await Bus.connect(NATS_URL!, { prefix, service: 'cdp', log: createLogger('test', 'silent') });
   const openDoors = internalRequest('openDoors', 'cdp', z.object({}), z.object({ doors: z.number() }));
@@ -58,24 +58,24 @@ it('a request that was taken has its reply, also from a process that is about to
   });
   const knock = internalRequest('knock', 'cdp', z.object({}), z.object({}));
   ending.handle(knock, async () => ({}));
-  await waitFor('it to be subscribed', async () => await bus.ask(knock, 'account', {}));
+  await waitFor('the subscription', async () => await bus.ask(knock, 'account', {}));
   const reply = bus.ask(openDoors, 'account', {}, 60_000);
   await taken.promise;
   const closing = ending.close();
-  await waitFor('it to take no more', async () => {
+  await waitFor('the process to take no more requests', async () => {
     return await bus.ask(openDoors, 'account', {}, 1_000).then(
       () => false,
       () => true,
     );
   });
-  // Time for a process that waits for nothing to end its connection: it takes two round trips.
+  // An idle process needs two round trips to close its connection.
   for (let trip = 0; trip < 50; trip++) await nats.flush();
   opened.resolve({ doors: 3 });
   expect(await reply).toEqual({ doors: 3 });
   await closing;
 });
 
-it('news that the server is too small for is dropped, and what comes after it is not', async () => {
+it('news above the payload limit of the server is dropped, and later news arrives', async () => {
   const heard: string[] = [];
   bus.hearOf('crm', 'walls', (payload) => heard.push(payload));
   bus.tell('walls', 'x'.repeat(1_048_577));
@@ -84,7 +84,7 @@ it('news that the server is too small for is dropped, and what comes after it is
   expect(heard).toEqual(['two']);
 });
 
-it('a consumer goes on at once after a large event among many small ones', async () => {
+it('a consumer continues at once after a large event among many small ones', async () => {
   const kind = `window.${Math.random().toString(36).slice(2)}`;
   const sizes: number[] = [];
   const consuming = bus.consume(
@@ -108,12 +108,12 @@ it('a consumer goes on at once after a large event among many small ones', async
     await waitFor('the events of a round', () => sizes.length >= expected.length);
   }
   expect(sizes).toEqual(expected);
-  // NATS takes acknowledgements from a queue of its own: what is asked for after the last one may overtake it.
+  // NATS handles acknowledgements in a queue of its own, so a later info request may overtake the last one.
   await waitFor('the last acknowledgement', async () => (await consuming.pending()).count === 0);
   await consuming.stop();
 }, 120_000);
 
-it('events are gathered into whole batches, and what is left is taken when the consumer stops', async () => {
+it('events are gathered into full batches, and the rest is taken when the consumer stops', async () => {
   const kind = `gathered.${Math.random().toString(36).slice(2)}`;
   const batches: number[][] = [];
   const gathered = { size: 3, gatherMs: 600_000 };
@@ -124,7 +124,7 @@ it('events are gathered into whole batches, and what is left is taken when the c
   const publish = (sequence: number) =>
     bus.publish({ id: crypto.randomUUID(), kind, audience: 'public', sequence, envelope: '{}', trace: undefined });
   for (const sequence of [1, 2, 3, 4]) await publish(sequence);
-  await waitFor('the whole batch', () => batches.length > 0);
+  await waitFor('the full batch', () => batches.length > 0);
   await waitFor('the last event', async () => (await consuming.pending()).oldestAt !== undefined);
   expect(batches).toEqual([[1, 2, 3]]);
   await consuming.stop();

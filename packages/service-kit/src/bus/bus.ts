@@ -16,18 +16,18 @@ import { BusConnection, type BusSettings } from './bus-connection.ts';
 import { type Batches, ConsumeLoop, type ReceivedMessage, traceOf } from './consume-loop.ts';
 import { EventStream } from './event-stream.ts';
 
-/** Time that a consumer has to acknowledge: an event that a killed process had taken comes again after it. */
+/** Deadline for a consumer to acknowledge. NATS redelivers an event after it, for example when its process was killed. */
 const ackWaitMs = 10_000;
 /** Timeout for the stream to store an event. */
 const publishTimeoutMs = 5_000;
-/** Time that a start waits for NATS. */
+/** Time that startup waits for NATS. */
 const startWaitMs = 2_000;
-/** Time that `close` waits for the replies to requests that were taken. */
+/** Time that `close` waits for replies to accepted requests. */
 const finishMs = 5_000;
-/** Part of NATS' bound on a message that headers take. */
+/** Bytes reserved for headers within the message limit of NATS. */
 const headerBytes = 4_096;
 
-/** Options of a process's use of the bus. */
+/** Options of a process's bus. */
 interface BusOptions {
   /** First token of every subject and name of the stream. */
   prefix: string;
@@ -36,7 +36,7 @@ interface BusOptions {
   settings?: BusSettings;
   /** Timeout of `ask`; 5 s unless given. */
   requestTimeoutMs?: number;
-  /** Returns by how many milliseconds an account's clock is ahead of the real time, which requests for it say; never unless given. */
+  /** Returns the lead of an account's clock over real time in milliseconds, sent with each request; 0 unless given. */
   aheadOf?: (accountId: string) => number;
 }
 
@@ -45,13 +45,13 @@ export interface PublishedEvent {
   kind: string;
   audience: string;
   sequence: number;
-  /** Number of times that it was published before, 0 unless given: the stream deduplicates within a round. */
+  /** Number of earlier publications, 0 unless given. The stream deduplicates within one round only. */
   rounds?: number;
   envelope: string;
   trace: TraceHeaders | undefined;
 }
 
-/** Events of an audience, a service, a kind, or a family of kinds such as `contact.*`; any where one is left out. */
+/** Filters events by audience, service and kind, or a family of kinds such as `contact.*`. An omitted field matches any value. */
 export interface EventFilter {
   audience?: 'public' | 'internal';
   service?: string;
@@ -65,16 +65,16 @@ export interface Broadcast {
   readonly reply: z.ZodType;
 }
 
-/** NATS as the platform uses it: one JetStream stream of events, durable consumers, requests between services, and news. */
+/** The platform's use of NATS: one JetStream stream of events, durable consumers, requests between services, and news. */
 export class Bus {
   readonly #connection: BusConnection;
   readonly #stream: EventStream;
   readonly #options: Required<Omit<BusOptions, 'settings'>>;
-  /** Subscriptions of `handle` on the present connection by subject, and the replies that they are working on. */
+  /** Subscriptions of `handle` on the current connection by subject, and the replies in progress. */
   readonly #handlers = new Map<string, Subscription>();
   readonly #responding = new Set<Promise<void>>();
 
-  /** Connects to the servers of `urls`; without one within 2 s it goes on trying. Throws where a URL is none or a file cannot be read. */
+  /** Connects to `urls`, and keeps trying in the background after 2 s. Throws if a URL is invalid or a file cannot be read. */
   static async connect(urls: string, options: BusOptions): Promise<Bus> {
     const bus = new Bus(urls, options);
     await waitUntil(() => bus.isConnected(), startWaitMs);
@@ -92,23 +92,23 @@ export class Bus {
     return this.#connection.isConnected;
   }
 
-  /** Resolves if the last event was stored, or else once the bus responds again. Throws where it does not within 10 s. */
+  /** Resolves at once if the last publication succeeded, otherwise once NATS responds. Throws if NATS does not respond within 10 s. */
   async ready(): Promise<void> {
     await this.#stream.ensure();
   }
 
-  /** The id of the server, which it has until it ends; undefined without a connection, and of a cluster, where others have what one loses. */
+  /** Returns the server's id, new at each server start. Undefined while disconnected and for a cluster, which survives the loss of a server. */
   server(): string | undefined {
     const info = this.isConnected() ? this.#connection.current.info : undefined;
     return info?.cluster ? undefined : info?.server_id;
   }
 
-  /** The subject that the events of one kind are published under. */
+  /** Returns the subject for events of one kind. */
   subjectOf({ audience, kind }: Pick<PublishedEvent, 'audience' | 'kind'>): string {
     return this.#subject('event', audience, this.#options.service, kind);
   }
 
-  /** Publishes and waits until the stream has stored it. Throws where it has not within 5 s. */
+  /** Publishes an event and waits until the stream stores it. Throws if that takes more than 5 s. */
   async publish(event: PublishedEvent): Promise<void> {
     await this.#stream.ensure();
     const headers = headersOf({ 'Event-Sequence': String(event.sequence), ...event.trace });
@@ -123,8 +123,8 @@ export class Bus {
   }
 
   /**
-   * Gives every message that `filter` takes to `take`, one batch at a time, until stopped. What is not acknowledged within `ackMs`, 10 s
-   * unless given, comes again. The durable consumer keeps its place through restarts; stream and consumer are made where they are missing.
+   * Passes every message that matches `filter` to `take`, one batch at a time, until stopped. NATS redelivers a message that is not acknowledged
+   * within `ackMs`, 10 s unless given. The durable consumer keeps its position across restarts. Creates the stream and the consumer if missing.
    */
   consume(
     durable: string,
@@ -151,21 +151,21 @@ export class Bus {
     return new ConsumeLoop(durable, { ...batches, log: this.#options.log, durable: { open, info } }, take);
   }
 
-  /** Returns the position of the newest event in the stream. Throws where the bus does not say. */
+  /** Returns the position of the newest event in the stream. Throws if NATS does not respond. */
   async position(): Promise<number> {
     await this.#stream.ensure();
     const manager = await this.#connection.manager();
     return (await manager.streams.info(this.#options.prefix)).state.last_seq;
   }
 
-  /** Calls `hear` with the account of each event of one kind from now on, once each at most, and `missed` when some may have been missed. */
+  /** Calls `hear` with the account of each new event of one kind, at most once each. Calls `missed` when some may have been missed. */
   follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
     const subject = this.#subject('event', event.audience, event.service, event.kind);
     this.#connection.onBack(missed);
     this.#subscribe(subject, (message) => hear(message.json<Envelope>().account));
   }
 
-  /** Tells every process that hears of this service's `topic`, itself too; whoever cannot be told finds out by a poll. Never throws. */
+  /** Sends news to all processes that listen to this service's `topic`, including itself. They also poll, in case they miss it. Never throws. */
   tell(topic: string, payload = ''): void {
     try {
       if (this.isConnected())
@@ -175,23 +175,23 @@ export class Bus {
     }
   }
 
-  /** Hears what the processes of this service `tell`; also when the connection is back, since something may have been missed. */
+  /** Listens to news from the processes of this service. Also calls `hear` on each new connection, since news may have been missed. */
   onPeers(topic: string, hear: () => void): void {
     this.#connection.onBack(hear);
     this.hearOf(this.#options.service, topic, hear);
   }
 
-  /** Hears what the processes of a service `tell`. */
+  /** Listens to news from the processes of a service. */
   hearOf(service: string, topic: string, hear: (payload: string) => void): void {
     this.#subscribe(this.#subject('news', service, topic), (message) => hear(message.string()));
   }
 
-  /** Calls `back` whenever there is a connection after there was none: news of the time between was missed. */
+  /** Calls `back` on each new connection. News published since the last connection is lost. */
   onBack(back: () => void): void {
     this.#connection.onBack(back);
   }
 
-  /** Asks another service and returns its reply. Throws 503 service_unavailable where there is none within `timeoutMs`. */
+  /** Asks another service and returns its reply. Throws 503 service_unavailable without a reply within `timeoutMs`. */
   async ask<Request extends InternalRequest>(
     request: Request,
     accountId: string,
@@ -200,17 +200,17 @@ export class Bus {
   ): Promise<z.output<Request['reply']>> {
     const subject = this.#subject('request', request.service, request.key);
     return await inSpan(`request ${subject}`, spanOptions(SpanKind.CLIENT, subject), async () => {
-      // The handler may have yet to hear how far the account's clock has come: it does the work at the asker's time at the earliest.
+      // The handler may not know the account's latest clock yet. It works at the asker's time or later.
       const aheadMs = this.#options.aheadOf(accountId);
       const payload = { account_id: accountId, input, ...(aheadMs > 0 ? { ahead_ms: aheadMs } : {}) };
       const options = { noMux: true, headers: headersOf(traceHeaders()), timeout: timeoutMs };
-      // The client's own timeout ends with its connection.
+      // The client's own timeout stops when its connection closes.
       const asking = async () => {
         const { current } = this.#connection;
         const body = JSON.stringify(payload);
-        // The client refuses it only after it has begun to wait for the reply.
+        // The client rejects an oversized payload only after it starts to wait for the reply.
         const most = current.info!.max_payload - headerBytes;
-        if (Buffer.byteLength(body) > most) throw new Error(`the request has more than ${most} bytes`);
+        if (Buffer.byteLength(body) > most) throw new Error(`the request must not exceed ${most} bytes`);
         return await withTimeout(timeoutMs, current.request(subject, body, options));
       };
       const message = await asking().catch((cause: unknown) => {
@@ -223,8 +223,8 @@ export class Bus {
   }
 
   /**
-   * Handles an internal request, for an account whose clock is ahead of the real time by `aheadMs`, as far as the asker knows; the processes of
-   * one service share the work.
+   * Handles an internal request. The processes of one service share the requests. `aheadMs` is the lead of the account's clock over
+   * real time, as far as the asker knows.
    */
   handle<Request extends InternalRequest>(
     request: Request,
@@ -251,7 +251,7 @@ export class Bus {
       }
     };
     const take = (message: Msg) => {
-      // The connection is closed by then; the asker's request ends by its timeout.
+      // The connection is already closed. The asker's request times out.
       const unsent = (error: unknown) => log.warn({ err: error, subject }, 'a reply could not be sent');
       const responding = respond(message)
         .catch(unsent)
@@ -262,8 +262,8 @@ export class Bus {
   }
 
   /**
-   * Asks every process that handles a broadcast, and returns the replies that came until `isComplete` says so of them, or `timeoutMs` is
-   * over; what is no reply of its shape is left out.
+   * Asks every process that handles a broadcast. Returns the replies received until `isComplete` accepts them or `timeoutMs` passes.
+   * Leaves out replies that do not match the schema.
    */
   async askAll<Message extends Broadcast>(
     { key, reply }: Message,
@@ -276,7 +276,7 @@ export class Bus {
     const replies: z.output<Message['reply']>[] = [];
     const { promise: complete, resolve } = Promise.withResolvers<void>();
     const callback = (error: Error | null, message: Msg) => {
-      // One without bytes is NATS', which says that nobody handles it.
+      // An empty message comes from NATS itself and says that nobody handles the broadcast.
       const parsed = error || message.data.length === 0 ? undefined : reply.safeParse(message.json());
       if (parsed?.success) replies.push(parsed.data as z.output<Message['reply']>);
       if (until.isComplete(replies)) resolve();
@@ -284,7 +284,7 @@ export class Bus {
     const subscription = connection.subscribe(inbox, { callback });
     try {
       connection.publish(this.#subject('broadcast', key), JSON.stringify(input), { reply: inbox });
-      // Whoever has not replied by then is left out.
+      // Leaves out processes that have not replied by then.
       await withTimeout(until.timeoutMs, complete).catch(() => undefined);
       return replies;
     } finally {
@@ -292,7 +292,7 @@ export class Bus {
     }
   }
 
-  /** Replies to a broadcast, in every process. */
+  /** Replies to a broadcast. Every process replies. */
   handleAll<Message extends Broadcast>(
     { key, input: schema }: Message,
     handle: (input: z.output<Message['input']>) => Promise<z.input<Message['reply']>>,
@@ -303,17 +303,17 @@ export class Bus {
         const input = schema.parse(message.json()) as z.output<Message['input']>;
         message.respond(JSON.stringify(await handle(input)));
       } catch (error) {
-        this.#options.log.warn({ err: error, subject }, 'a broadcast has no reply from here');
+        this.#options.log.warn({ err: error, subject }, 'a broadcast could not be answered');
       }
     };
     this.#subscribe(subject, (message) => void respond(message));
   }
 
-  /** Takes no more requests, waits up to 5 s for the replies to those it took, sends what is under way and closes. */
+  /** Takes no more requests, waits up to 5 s for replies to accepted requests, sends pending data and closes. */
   async close(): Promise<void> {
     this.#stream.close();
     if (this.isConnected()) {
-      // One whose connection is lost meanwhile has nothing to drain.
+      // A subscription whose connection is lost meanwhile has nothing to drain.
       const drained = Promise.allSettled(this.#handlers.values().map((handler) => handler.drain()));
       const replied = drained.then(() => Promise.allSettled(this.#responding));
       await withTimeout(finishMs, replied).catch(() => undefined);
@@ -325,14 +325,14 @@ export class Bus {
     return [this.#options.prefix, ...tokens].join('.');
   }
 
-  /** Subscribes on every connection; processes that subscribe with one `queue` share the messages. What `take` throws is logged. */
+  /** Subscribes on every connection. Processes with the same `queue` share the messages. Logs errors that `take` throws. */
   #subscribe(subject: string, take: (message: Msg) => void, queue?: string): void {
     const callback = (error: Error | null, message: Msg) => {
       try {
         if (error) throw error;
         take(message);
       } catch (cause) {
-        this.#options.log.error({ err: cause, subject }, 'a message of the bus could not be taken');
+        this.#options.log.error({ err: cause, subject }, 'a message from the bus could not be handled');
       }
     };
     this.#connection.onConnection((current) => {
@@ -348,7 +348,7 @@ function headersOf(values: Record<string, string>): MsgHdrs {
   return headers;
 }
 
-/** Options of the span of a request; none begins without a trace. */
+/** Options of a request's span. Without a current trace no span starts. */
 function spanOptions(kind: SpanKind.CLIENT | SpanKind.SERVER, subject: string) {
   const isAsker = kind === SpanKind.CLIENT;
   const attributes = {

@@ -10,8 +10,8 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A consumer whose request brings one message, and then the error with which the bus ends it where there is another leader. */
-function endedByLeader(subject: string) {
+/** A consumer whose request brings one message. The bus then ends the request because of a leadership change. */
+function endedByLeadershipChange(subject: string) {
   async function* messages() {
     yield { subject, data: Buffer.from('{}'), headers: undefined, info: { timestampNanos: 0 } };
     throw new Error('leadership change');
@@ -20,12 +20,12 @@ function endedByLeader(subject: string) {
   return { fetch } as unknown as Pick<Consumer, 'fetch'>;
 }
 
-it('takes nothing beside what it is taking when the bus ends its request', async () => {
+it('takes no second batch while one is in progress when the bus ends its request', async () => {
   const taken: string[] = [];
   const first = Promise.withResolvers<void>();
   let opened = 0;
   const durable = {
-    open: async () => endedByLeader(String(++opened)),
+    open: async () => endedByLeadershipChange(String(++opened)),
     info: () => Promise.reject(new Error('no bus')),
   };
   const options = { size: 10, gatherMs: 0, log: createLogger('test', 'silent'), durable };

@@ -8,63 +8,63 @@ import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 import { countWithin } from '../values/count-within.ts';
 
-/** About how many bytes a batch has at most: it becomes one statement, and is in memory several times meanwhile. */
+/** Approximate limit on a batch's bytes. A batch becomes one statement and is in memory several times. */
 const batchBytes = 4_194_304;
-/** Most that a request asks the bus for: however large the events are, few of them wait in memory while none can be taken. */
+/** Limits of one pull request, so that few large events wait in memory while none can be taken. */
 const pulled = { bytes: 8_388_608, messages: 100 };
-/** Time that a request waits there, of which the bus says every half that it does; one without two such signs is lost. */
+/** Time that a pull request waits at the bus. The bus sends a heartbeat every half of it; after two missed heartbeats the request is lost. */
 const longestRequestMs = 10_000;
-/** Ends of a request after which the next one gets more; any other says that the consumer has to be looked after. */
+/** Ordinary ends of a request, after which the next one continues. Any other end means that the consumer must be reopened. */
 const ordinaryEnds = /request timeout|no messages|batch completed|message size exceeds maxbytes/i;
-/** Time that a stop leaves a request that brings messages: what is thrown away comes again late. One for events in order has all its time. */
+/** Time that a stop gives a request that brings messages, since dropped messages come again late. An in-order request gets its full time. */
 const endingMs = 200;
 const quietMs = 1_000;
-/** Time after its end at which a request is over that the bus has not ended: NATS up to 2.9.15 forgets one if a message comes in that moment. */
+/** Time after expiry at which the client ends a request itself. NATS up to 2.9.15 does not if a message arrives in that moment. */
 const graceMs = 100;
 
-/** One event as a consumer gets it. */
+/** One event as a consumer receives it. */
 export interface ReceivedEvent<Data = unknown> extends Envelope<Data> {
-  /** Order of the publishing service's events; of two events of one resource, the later change has the greater. */
+  /** Order of the publishing service's events. Of two events of one resource, the later change has the greater number. */
   sequence: number;
-  /** The envelope's exact text. */
+  /** The exact JSON string of the envelope. */
   text: string;
   trace: TraceHeaders | undefined;
 }
 
-/** Content of a message without its position in the stream: enough to take it again from a row. */
+/** Content of a message without its stream position: enough to take the message again from a row. */
 export interface MessageContent {
   subject: string;
   bytes: Uint8Array;
   headers: Record<string, string>;
 }
 
-/** A message of the bus with its acknowledgement. */
+/** A message from the bus with its acknowledgement. */
 export interface ReceivedMessage extends MessageContent {
-  /** Undefined where the message is no event. */
+  /** Undefined if the message is not an event. */
   event: ReceivedEvent | undefined;
   acknowledge(): void;
-  /** Gives it back to the bus, to come again after `delayMs`. */
-  giveBack(delayMs: number): void;
+  /** Returns the message to the bus, which redelivers it after `delayMs`. */
+  release(delayMs: number): void;
 }
 
-/** Bounds of a consumer's batches. */
+/** Limits of a consumer's batches. */
 export interface Batches {
-  /** Events in one at most. */
+  /** Maximum number of events in a batch. */
   size: number;
-  /** Time in milliseconds that a smaller one waits for more. */
+  /** Time in milliseconds that a smaller batch waits for more events. */
   gatherMs: number;
-  /** Time in milliseconds that a request for more waits at the bus; 10 s unless given. */
+  /** Time in milliseconds that a pull request waits at the bus; 10 s unless given. */
   requestMs?: number;
 }
 
-/** What a loop pulls from, and how. */
+/** Source and limits of a loop. */
 interface Pulls extends Batches {
   log: Logger;
-  /** The durable consumer at the bus; `open` makes it where it is missing. */
+  /** The durable consumer at the bus. `open` creates it if missing. */
   durable: { open(): Promise<Pick<Consumer, 'fetch'>>; info(): Promise<ConsumerInfo> };
 }
 
-/** Pulls from one durable consumer and hands over what has come, as soon as the batch before is done. */
+/** Pulls from one durable consumer and passes each batch on as soon as the previous one is done. */
 export class ConsumeLoop {
   readonly #parts: Pulls;
   readonly #take: (batch: ReceivedMessage[]) => Promise<void>;
@@ -72,7 +72,7 @@ export class ConsumeLoop {
   #consumer: Pick<Consumer, 'fetch'> | undefined;
   #messages: Pick<ConsumerMessages, 'stop'> | undefined;
   #receivedMs = Number.NEGATIVE_INFINITY;
-  /** Messages that have come and are not handed over, and their bytes. */
+  /** Received messages not yet passed on, and their bytes. */
   readonly #waiting: JsMsg[] = [];
   #waitingBytes = 0;
   #taking: Promise<void> | undefined;
@@ -96,7 +96,7 @@ export class ConsumeLoop {
     await this.#taking;
   }
 
-  /** Pulls nothing more, or goes on: what it has pulled is handed over. */
+  /** Pauses or resumes pulling. Messages already pulled are still passed on. */
   setPaused(isPaused: boolean): void {
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
@@ -104,7 +104,7 @@ export class ConsumeLoop {
     else this.#loop.wake();
   }
 
-  /** Returns how many events no process has finished, how many processes were given, how many requests wait, and the time of the oldest here. */
+  /** Returns the number of unfinished events, of unacknowledged ones and of waiting pull requests, and the oldest event's time. */
   async pending() {
     const { num_pending, num_ack_pending, num_waiting } = await this.#parts.durable.info();
     const count = num_pending + num_ack_pending;
@@ -112,7 +112,7 @@ export class ConsumeLoop {
     return { count, unacknowledged: num_ack_pending, requests: num_waiting, oldestAt };
   }
 
-  /** Returns whether nothing is left of what the stream had at a position; false where the bus does not say. What is left is gathered no longer. */
+  /** Returns whether all events up to a stream position are done; false if the bus does not respond. Stops gathering if some remain. */
   async hasPassed(position: number): Promise<boolean> {
     const info = await this.#parts.durable.info().catch(() => undefined);
     if (!info) return false;
@@ -121,14 +121,14 @@ export class ConsumeLoop {
     return isPassed;
   }
 
-  /** Ends the request under way: at once where it brings nothing. */
+  /** Ends the current request, at once if it brings nothing. */
   #endRequest(): void {
     const messages = this.#messages;
     if (performance.now() - this.#receivedMs > quietMs) messages?.stop();
     else if (this.#parts.requestMs === undefined) setTimeout(() => messages?.stop(), endingMs);
   }
 
-  /** Makes one request. Throws where the consumer has to be looked after. */
+  /** Makes one request. Throws if the consumer must be reopened. */
   async #round(): Promise<boolean> {
     if (this.#isPaused) return false;
     try {
@@ -137,13 +137,13 @@ export class ConsumeLoop {
       return true;
     } catch (error) {
       this.#consumer = undefined;
-      // What the next request brings would be taken beside it, out of order.
+      // Otherwise the next request's messages would be taken concurrently, out of order.
       await this.#taking;
       throw error;
     }
   }
 
-  /** Receives what one request brings. Throws what ended it, where that is no ordinary end. */
+  /** Receives the messages of one request. Throws the error that ended it, unless that is an ordinary end. */
   async #pull(consumer: Pick<Consumer, 'fetch'>): Promise<void> {
     const { requestMs = longestRequestMs } = this.#parts;
     const messages = await consumer.fetch({ max_bytes: pulled.bytes, expires: requestMs });
@@ -154,7 +154,7 @@ export class ConsumeLoop {
     try {
       for await (const message of messages) {
         await this.#receive(message);
-        // It is over then, which not every version of NATS says.
+        // The request is complete then, but not every version of NATS says so.
         if (++count === pulled.messages) break;
       }
     } catch (error) {
@@ -164,7 +164,7 @@ export class ConsumeLoop {
     }
   }
 
-  /** Has a message handed over with others; waits while there are two batches. */
+  /** Queues a message for a batch. Waits while two batches are queued. */
   async #receive(message: JsMsg): Promise<void> {
     const { size } = this.#parts;
     this.#receivedMs = performance.now();
@@ -172,15 +172,15 @@ export class ConsumeLoop {
     this.#waitingBytes += message.data.length;
     if (this.#waiting.length >= size || this.#waitingBytes >= batchBytes) this.#gathering?.abort();
     if (this.#waiting.length >= size * 2 || this.#waitingBytes >= batchBytes * 2) await this.#taking;
-    // Where there were two, all may be taken by now.
+    // While it waited, the running loop may have taken all messages.
     if (this.#waiting.length > 0) this.#taking ??= this.#takeAll();
   }
 
-  /** Never rejects: what was not acknowledged comes again after the consumer's time to acknowledge. */
+  /** Never rejects. Messages that are not acknowledged come again after the acknowledgement deadline. */
   async #takeAll(): Promise<void> {
     while (this.#waiting.length > 0)
       await this.#takeBatch().catch((error: unknown) =>
-        this.#parts.log.error({ err: error }, 'a batch could not be taken'),
+        this.#parts.log.error({ err: error }, 'a batch could not be processed'),
       );
     this.#oldestAt = undefined;
     this.#taking = undefined;
@@ -202,24 +202,24 @@ export class ConsumeLoop {
 }
 
 function receivedMessage(message: JsMsg): ReceivedMessage {
-  // Of each header its first value.
+  // Takes the first value of each header.
   const headers = Object.fromEntries([...(message.headers ?? [])].map(([name, [value = '']]) => [name, value]));
   const content = { subject: message.subject, bytes: message.data, headers };
   return {
     ...content,
     event: readEvent(content),
     acknowledge: () => message.ack(),
-    giveBack: (delayMs) => message.nak(delayMs),
+    release: (delayMs) => message.nak(delayMs),
   };
 }
 
 /** The envelope of any event. */
 const anyEnvelope = eventEnvelope.extend({ type: z.string(), data: z.looseObject({}) });
 
-/** Why a message carries no event. */
-export const noEvent = 'The message is no event: it is not the JSON of an envelope';
+/** Reason why a message is not an event. */
+export const noEvent = 'The message is not an event: it must be the JSON of an event envelope';
 
-/** Returns the event that a message carries; undefined where it carries none. Never throws. */
+/** Returns the event that a message carries; undefined if the message is not an event. Never throws. */
 export function readEvent({ bytes, headers }: MessageContent): ReceivedEvent | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   let envelope: Envelope;

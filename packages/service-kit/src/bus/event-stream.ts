@@ -10,21 +10,21 @@ import type { Logger } from '../telemetry/logging.ts';
 import { meter } from '../telemetry/meter.ts';
 import type { BusConnection, BusSettings } from './bus-connection.ts';
 
-/** Retention of the stream: a service that was down for less misses no event. */
+/** Retention of the stream. A service that is down for less time misses no event. */
 const retentionMs = 7 * 24 * 3_600_000;
-/** Window in which the stream recognises a message id that it has. */
+/** Window in which the stream recognizes the id of a stored message. */
 const duplicateWindowMs = 2 * 60_000;
 
 const gauges = {
   'bus.stream.fullness': {
-    description: 'Part of its bound that the stream of events has; what is full loses its oldest.',
+    description: 'Share of its size limit that the event stream uses; a full stream drops its oldest events.',
   },
 };
 
-/** The one service that changes a stream that is there: whoever may can also have it forget everybody's events. */
+/** The only service that may change an existing stream. A service with that permission can delete the events of all accounts. */
 export const streamKeeper = 'gateway';
 
-/** The stream of all events of the installation. */
+/** The stream of all events of an installation. */
 export class EventStream {
   readonly #connection: BusConnection;
   readonly #name: string;
@@ -54,30 +54,30 @@ export class EventStream {
       : () => undefined;
     connection.onConnection(() => {
       this.#ensured = undefined;
-      // Others look for it when they need it.
-      if (this.#isKeeper) this.ensure().catch((error: unknown) => log.debug({ err: error }, 'no stream of events yet'));
+      // Other services look for the stream when they need it.
+      if (this.#isKeeper) this.ensure().catch((error: unknown) => log.debug({ err: error }, 'no event stream yet'));
     });
   }
 
-  /** Makes the stream where it is missing. Throws where NATS cannot, and tries again at the next call. */
+  /** Creates the stream if missing. Throws if NATS cannot; the next call tries again. */
   ensure(): Promise<void> {
     this.#ensured ??= this.#make();
     this.#ensured.catch(() => this.forget());
     return this.#ensured;
   }
 
-  /** Has the next call look for the stream again. */
+  /** Makes the next call look for the stream again. */
   forget(): void {
     this.#ensured = undefined;
   }
 
-  /** Ends its metric. */
+  /** Stops the stream's metric. */
   close(): void {
     this.#endGauge();
   }
 
   async #make(): Promise<void> {
-    // Made only where NATS says that there is none: of a cluster that cannot say it now, a new leader may not know of the one that there is.
+    // Creates the stream only if NATS says that none exists. Without a quorum, a new leader may not know of the existing stream.
     const found = await this.#find();
     const { streams } = await this.#connection.manager();
     if (found && this.#isKeeper) await this.#adjust(streams, found.config);
@@ -86,7 +86,7 @@ export class EventStream {
     await streams.add({ name: this.#name, subjects, duplicate_window: nanos(duplicateWindowMs), ...this.#bounds() });
   }
 
-  /** Returns the stream; undefined where NATS says that there is none. Throws where it cannot say. */
+  /** Returns the stream; undefined if NATS says that none exists. Throws if NATS cannot say. */
   async #find(): Promise<StreamInfo | undefined> {
     try {
       return await (await this.#connection.manager()).streams.info(this.#name);
@@ -96,26 +96,26 @@ export class EventStream {
     }
   }
 
-  /** Applies the settings. A stream that cannot be changed now, such as while servers are unavailable, serves on as it is. */
+  /** Applies the settings. If NATS cannot update the stream now, for example while servers are down, the stream keeps its settings. */
   async #adjust(streams: JetStreamManager['streams'], config: StreamConfig): Promise<void> {
     const settings = this.#bounds();
     const differs = Object.entries(settings).some(([name, value]) => config[name as keyof StreamConfig] !== value);
     if (!differs) return;
-    const keeps = (error: unknown) =>
-      this.#log.error({ err: error, ...settings }, 'the stream of events keeps its settings');
-    const has = () => this.#log.info(settings, 'the stream of events has new settings');
-    await streams.update(this.#name, { ...config, ...settings }).then(has, keeps);
+    const failed = (error: unknown) =>
+      this.#log.error({ err: error, ...settings }, 'the event stream could not be updated and keeps its settings');
+    const updated = () => this.#log.info(settings, 'the event stream has new settings');
+    await streams.update(this.#name, { ...config, ...settings }).then(updated, failed);
   }
 
-  /** The bounds of the stream, those of NATS where a setting is left out. */
+  /** Returns the limits of the stream. NATS applies its own default for an omitted setting. */
   #bounds() {
     const { NATS_REPLICAS, NATS_STREAM_MIB } = this.#settings;
     return {
-      // Of what a service publishes NATS sends the acknowledgement to any subject that it names, that of a purge too.
+      // NATS sends a publication's acknowledgement to any subject that the publisher names, even the API's purge subject.
       deny_purge: true,
       ...(NATS_REPLICAS === undefined ? {} : { num_replicas: NATS_REPLICAS }),
       max_age: nanos(retentionMs),
-      // The oldest go: one customer who fills the stream stops nobody. Services have their own events of seven days, to send them again.
+      // A full stream drops its oldest events, so one account cannot block the others. Each service keeps its events for seven days to resend.
       ...(NATS_STREAM_MIB === undefined ? {} : { max_bytes: NATS_STREAM_MIB * 1_048_576, discard: 'old' as const }),
     };
   }

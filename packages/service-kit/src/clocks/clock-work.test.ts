@@ -59,14 +59,14 @@ afterEach(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** Its first look, when it is woken, is at all clocks. */
+/** When first woken, it looks at all clocks. */
 const startClockWork = () => new ClockWork(sql, { clocks, pauses: { of: () => paused } as never, log });
 
-/** Time by which the rows of each account were claimed. */
+/** Time of the last claim of each account's rows. */
 const claimedAt = new Map<string, Date>();
 const seat = { paused: () => paused, failed: () => undefined, close: () => undefined };
 
-/** Starts a queue that does what `run` says; each result is written with the time by which it was settled. */
+/** Starts a queue that runs `run`. Each result is stored with the time at which it was settled. */
 function start(run: DueWork<Chore, string>['run']): WorkQueue<Chore, string> {
   const bus = { isConnected: () => true };
   const foundation = { sql, log, clocks, clockWork, bus, queues: { open: () => seat }, watch };
@@ -95,7 +95,7 @@ function start(run: DueWork<Chore, string>['run']): WorkQueue<Chore, string> {
   return queue;
 }
 
-/** Adds a chore of an account that is due so many milliseconds after the real time. */
+/** Adds a chore of an account, due `afterMs` after real time. */
 async function add(account: string, afterMs: number): Promise<void> {
   await sql`insert into chores (account_id, due_at) values (${account}, ${new Date(Date.now() + afterMs)})`;
 }
@@ -112,7 +112,7 @@ const doneOf = async (account: string) => {
 };
 
 describe('work by the clock of an account', () => {
-  it('is taken, run and settled by that clock, and that of others by the real time', async () => {
+  it('is taken, run and settled by that clock, and work of other accounts by real time', async () => {
     const [ahead, usual] = [await sandbox(10 * dayMs), randomUUID()];
     await add(ahead, 10 * dayMs - 1_000);
     await add(usual, -1_000);
@@ -121,24 +121,24 @@ describe('work by the clock of an account', () => {
       ranAt.set(account_id, clocks.now());
       return 'done';
     });
-    await waitFor('both', async () => (await doneOf(ahead)) && (await doneOf(usual)));
+    await waitFor('both chores', async () => (await doneOf(ahead)) && (await doneOf(usual)));
     const daysOf = (at: Date | null | undefined) => Math.round((at!.getTime() - Date.now()) / dayMs) + 0;
     expect([ahead, usual].map((account) => daysOf(ranAt.get(account)))).toEqual([10, 0]);
     expect([daysOf(await doneOf(ahead)), daysOf(await doneOf(usual))]).toEqual([10, 0]);
   });
 
-  it('is left to a round of its own, which takes nothing of others', async () => {
+  it('is taken in a round of its own, which takes no work of other accounts', async () => {
     const [ahead, usual] = [await sandbox(10 * dayMs), randomUUID()];
     await add(usual, 5 * dayMs);
-    // Due by the real time too.
+    // Due by real time too.
     await add(ahead, -1_000);
     start(async () => 'done');
-    await waitFor('it', () => doneOf(ahead));
+    await waitFor('the chore', () => doneOf(ahead));
     expect(claimedAt.get(ahead)!.getTime()).toBeGreaterThan(Date.now() + 9 * dayMs);
     expect([claimedAt.has(usual), await doneOf(usual)]).toEqual([false, null]);
   });
 
-  it('waits for its time by that clock, and says when that is', async () => {
+  it('waits for its time by that clock, and reports that time', async () => {
     const ahead = await sandbox(dayMs);
     await add(ahead, dayMs + 3_600_000);
     start(async () => 'done');
@@ -146,11 +146,11 @@ describe('work by the clock of an account', () => {
     expect(waitsFor).toEqual([]);
     expect(Math.round((nextMs! - Date.now()) / 60_000)).toBe(25 * 60);
     await clocks.move(sql, ahead, dayMs + 3_601_000);
-    await waitFor('it', () => doneOf(ahead));
+    await waitFor('the chore', () => doneOf(ahead));
     expect(await clockWork.look(ahead, null)).toMatchObject({ waitsFor: [], nextMs: null });
   });
 
-  it('is under way until it is written, and no moment meanwhile', async () => {
+  it('is in progress until it is written, and has no next time meanwhile', async () => {
     const ahead = await sandbox(dayMs);
     await add(ahead, 0);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -163,11 +163,11 @@ describe('work by the clock of an account', () => {
     await begun;
     expect(await clockWork.look(ahead, null)).toMatchObject({ waitsFor: ['chores'], nextMs: null });
     release();
-    await waitFor('it', async () => (await clockWork.look(ahead, null)).waitsFor.length === 0);
+    await waitFor('the chore to settle', async () => (await clockWork.look(ahead, null)).waitsFor.length === 0);
     expect(await doneOf(ahead)).toBeTruthy();
   });
 
-  it('that failed is a moment of that clock again', async () => {
+  it('is a next time of that clock again after it failed', async () => {
     const ahead = await sandbox(dayMs);
     await add(ahead, 0);
     start(async () => {
@@ -180,7 +180,7 @@ describe('work by the clock of an account', () => {
     expect(Math.round((state.nextMs! - Date.now() - dayMs) / 60_000)).toBe(1);
   });
 
-  it('holds nothing up where it is paused, and is taken when the pause ends', async () => {
+  it('holds nothing up while paused, and is taken when the pause ends', async () => {
     const ahead = await sandbox(dayMs);
     paused = { ...nothingPaused, accounts: [ahead] };
     await add(ahead, 0);
@@ -190,10 +190,10 @@ describe('work by the clock of an account', () => {
     paused = nothingPaused;
     expect((await clockWork.look(ahead, null)).waitsFor).toEqual(['chores']);
     queue.wake();
-    await waitFor('it', async () => (await clockWork.look(ahead, null)).waitsFor.length === 0);
+    await waitFor('the chore', async () => (await clockWork.look(ahead, null)).waitsFor.length === 0);
   });
 
-  it('that finds nothing to take is not looked at again and again beside work that takes long', async () => {
+  it('is not looked at repeatedly during slow work if there is nothing to take', async () => {
     const [held, other] = [await sandbox(dayMs), await sandbox(dayMs)];
     await add(held, 0);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -217,23 +217,23 @@ describe('work by the clock of an account', () => {
     for (const end of unregister) end();
   });
 
-  it('that takes long for one account has one round of it for ten of another', async () => {
-    const [dear, other] = [await sandbox(dayMs), await sandbox(dayMs)];
-    for (const account of [dear, other]) await add(account, 0);
+  it('runs ten rounds of another account for each round of a slow one', async () => {
+    const [slow, other] = [await sandbox(dayMs), await sandbox(dayMs)];
+    for (const account of [slow, other]) await add(account, 0);
     const taken: string[] = [];
     const unregister = clockWork.register({
       queue: undefined,
       rows: { name: 'chores', due: 'due_at' },
       async take(account) {
         taken.push(account);
-        if (account === dear) await sql`select pg_sleep(1.1)`;
+        if (account === slow) await sql`select pg_sleep(1.1)`;
         return true;
       },
     });
     try {
-      const times = () => taken.flatMap((account, index) => (account === dear ? [index] : []));
-      // While the machine stalls there are fewer: then it is one of the next.
-      await waitFor('ten rounds between two of it', () => {
+      const times = () => taken.flatMap((account, index) => (account === slow ? [index] : []));
+      // A stalled machine runs fewer rounds between two of them; a later pair has enough.
+      await waitFor('ten rounds between two of the slow account', () => {
         const indexes = times();
         return indexes.some((index, nth) => nth > 0 && index - indexes[nth - 1]! > 10);
       });
@@ -242,7 +242,7 @@ describe('work by the clock of an account', () => {
     }
   });
 
-  it('that waits for a slot or fails keeps that of no other account', async () => {
+  it('does not delay other accounts while it waits for a slot or fails', async () => {
     const accounts = await Promise.all(Array.from({ length: 30 }, () => sandbox(dayMs)));
     for (const account of accounts) await add(account, dayMs - 1_000);
     const [bad] = accounts;
@@ -250,7 +250,7 @@ describe('work by the clock of an account', () => {
       if (account_id === bad) throw new Error('it is bad');
       return 'done';
     });
-    await waitFor('the others', async () => {
+    await waitFor('the chores of the others', async () => {
       const [row] = await sql<{ count: number }[]>`select count(done_at)::int as count from chores`;
       return row!.count === accounts.length - 1;
     });
@@ -258,7 +258,7 @@ describe('work by the clock of an account', () => {
 });
 
 describe('looks at clocks', () => {
-  /** Registers work of which nothing ends and a look at one account's takes so long; returns whose is taken, in order, and when looks began. */
+  /** Registers work that never ends, with a slow look at one account. Returns the accounts taken, in order, and the start times of looks. */
   function registerSlow(slow: string, seconds: number) {
     const [taken, beganMs]: [string[], number[]] = [[], []];
     const unregister = clockWork.register({
@@ -279,7 +279,7 @@ describe('looks at clocks', () => {
     return { taken, beganMs, unregister };
   }
 
-  it('rest for twenty times as long as they take where all are looked at, however often others wake them', async () => {
+  it('pause for twenty times their duration if they cover all accounts, however often they are woken', async () => {
     const ahead = await sandbox(dayMs);
     await add(ahead, 0);
     const { beganMs, unregister } = registerSlow(ahead, 0.15);
@@ -293,7 +293,7 @@ describe('looks at clocks', () => {
     }
   });
 
-  it('do not rest where an account is named: it is looked at alone', async () => {
+  it('do not pause for a named account, which is looked at alone', async () => {
     const slow = await sandbox(dayMs);
     const others = await Promise.all(Array.from({ length: 20 }, () => sandbox(dayMs)));
     for (const account of [slow, ...others]) await add(account, 0);
@@ -302,9 +302,9 @@ describe('looks at clocks', () => {
     const { taken, unregister } = registerSlow(slow, 1.5);
     try {
       clockWork.wake(slow);
-      await waitFor('all', () => taken.length === 21);
+      await waitFor('all accounts', () => taken.length === 21);
       clockWork.wake(slow);
-      await waitFor('it again', () => taken.filter((account) => account === slow).length === 2);
+      await waitFor('the slow account again', () => taken.filter((account) => account === slow).length === 2);
       expect([taken.length, taken.at(-1)]).toEqual([22, slow]);
     } finally {
       unregister();

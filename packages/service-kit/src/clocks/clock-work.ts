@@ -6,40 +6,40 @@ import { WakeLoop } from '../timing/wake-loop.ts';
 import { accountsDue, type ClockedRows, lookAt, selectEvents } from './clocked-rows.sql.ts';
 import type { Clocks } from './clocks.ts';
 
-/** Pause after a look at all clocks, in milliseconds, or so many times what the look took: there may be thousands of them. */
-const rest = { leastMs: 1_000, factor: 20, mostMs: 30_000 };
+/** Pause after a look at all clocks: `factor` times its duration, within limits in milliseconds. There may be thousands of clocks. */
+const pause = { leastMs: 1_000, factor: 20, mostMs: 30_000 };
 const slowestRetryMs = 5_000;
-/** Wakes within this time are one look, in milliseconds. */
+/** Time in milliseconds within which wakes are gathered into one look. */
 const gatherMs = 5;
-/** Rounds of one account in a row: then the others have their turn. */
+/** Maximum number of consecutive rounds for one account before others get their turn. */
 const maxRounds = 10;
 
-/** Due work of a module, as the clocks see it. */
+/** Due work of a module that follows account clocks. */
 export interface ClockedWork {
-  /** The queue that operators pause it by. */
+  /** The queue by which operators pause the work. */
   queue: string | undefined;
   rows: ClockedRows;
-  /** Takes what is due of one account, by its clock, as far as one round goes; returns whether there may be more. */
+  /** Takes an account's due work by its clock, up to one round. Returns whether more may be due. */
   take(accountId: string): Promise<boolean>;
 }
 
-/** A durable consumer, as the clocks see it. */
-interface Passing {
+/** A durable consumer that account clocks wait for. */
+interface ClockedConsumer {
   queue: string;
-  /** Returns whether it has nothing left of what the stream had at a position. */
+  /** Returns whether the consumer has finished all events up to a stream position. */
   hasPassed(position: number): Promise<boolean>;
 }
 
-/** All due work of one process's service: takes what is due by the clocks of accounts, and says what their clocks have to wait for. */
+/** All due work of one service's process that follows account clocks. Takes due work and says what a clock must wait for. */
 export class ClockWork {
   readonly #sql: Database;
   readonly #clocks: Clocks;
   readonly #pauses: Pauses;
   readonly #log: Logger;
   readonly #works = new Set<ClockedWork>();
-  readonly #consumers = new Set<Passing>();
+  readonly #consumers = new Set<ClockedConsumer>();
   readonly #loop: WakeLoop;
-  /** Work that is being taken, side by side, each with the accounts to look at once it has ended. */
+  /** Work in progress, each with the accounts to look at once it ends. */
   readonly #taking = new Map<ClockedWork, { ended: Promise<void>; missed: Set<string> }>();
   /** Accounts to look at next. */
   readonly #woken = new Set<string>();
@@ -57,19 +57,19 @@ export class ClockWork {
     clocks.onMove((accountId) => this.wake(accountId));
   }
 
-  /** Puts work on the list; returns a function that takes it off. */
+  /** Registers work; returns a function that removes it. */
   register(work: ClockedWork): () => void {
     this.#works.add(work);
     return () => this.#works.delete(work);
   }
 
-  /** The same of a consumer. */
-  registerConsumer(consumer: Passing): () => void {
+  /** Registers a consumer; returns a function that removes it. */
+  registerConsumer(consumer: ClockedConsumer): () => void {
     this.#consumers.add(consumer);
     return () => this.#consumers.delete(consumer);
   }
 
-  /** Looks soon at an account, of which something may have become due; by default at the one whose work is under way. */
+  /** Looks soon for due work of an account, by default the one whose work is in progress. */
   wake(accountId = this.#clocks.active): void {
     if (accountId === undefined || !this.#clocks.ownerOf(accountId)) return;
     this.#woken.add(accountId);
@@ -83,15 +83,15 @@ export class ClockWork {
   }
 
   /**
-   * Returns what an account's clock has to wait for here: events that are not out yet, or that consumers have left of what the stream had at
-   * `position` (null: nothing), and work that is due or under way; and when something is due next. What is paused waits by itself and holds
-   * nothing up.
+   * Returns what an account's clock must wait for, its next due time, and its newest event's sequence. The clock waits for unpublished
+   * events, for due or running work, and for events up to `position` that consumers have not finished. With `position` null it ignores consumers.
+   * Paused work holds no clock up.
    */
   async look(account: string, position: number | null): Promise<ClockLook> {
     const consumers = [...this.#consumers].filter(({ queue }) => position !== null && !this.#pauses.of(queue).isWhole);
     const behind = consumers.map(async (one) => ((await one.hasPassed(position!)) ? [] : one.queue));
     const waitsFor = (await Promise.all(behind)).flat();
-    // After the consumers: what they led to is seen.
+    // After the consumers, so that events they published are included.
     const { mark, queues } = await selectEvents(this.#sql, account);
     waitsFor.push(...queues.filter((queue) => !this.#isPaused(queue, account)));
     const now = this.#clocks.nowOf(account);
@@ -112,29 +112,29 @@ export class ClockWork {
     return isWhole || accounts.includes(accountId);
   }
 
-  /** Takes what is due of the accounts that were woken or, from time to time, of all with clocks. Slow work keeps no other waiting. */
+  /** Takes due work of woken accounts or, from time to time, of all accounts with clocks. Slow work does not delay other work. */
   async #takeDue(): Promise<undefined> {
     if (!this.#clocks.hasAny) return;
     const beganMs = performance.now();
-    const isOfAll = beganMs >= this.#nextLookMs;
+    const looksAtAll = beganMs >= this.#nextLookMs;
     const woken = [...this.#woken];
     this.#woken.clear();
     for (const { missed } of this.#taking.values()) for (const accountId of woken) missed.add(accountId);
     const works = [...this.#works].filter((work) => !this.#taking.has(work) && !this.#pauses.of(work.queue).isWhole);
     try {
-      const due = await accountsDue(this.#sql, works, this.#clocks.real(), isOfAll ? undefined : woken);
+      const due = await accountsDue(this.#sql, works, this.#clocks.real(), looksAtAll ? undefined : woken);
       for (const [work, accounts] of due) {
         const missed = new Set<string>();
         this.#taking.set(work, { ended: this.#take(work, accounts, missed), missed });
       }
     } finally {
       const endedMs = performance.now();
-      const restMs = Math.min(Math.max(rest.leastMs, (endedMs - beganMs) * rest.factor), rest.mostMs);
-      if (isOfAll) this.#nextLookMs = endedMs + restMs;
+      const waitMs = Math.min(Math.max(pause.leastMs, (endedMs - beganMs) * pause.factor), pause.mostMs);
+      if (looksAtAll) this.#nextLookMs = endedMs + waitMs;
     }
   }
 
-  /** Takes what is due of accounts, one after the other; then looks again at those of which there may be more. A failure of one is no other's. */
+  /** Takes due work, one account after the other, then wakes the accounts that may have more. A failed account does not stop the rest. */
   async #take(work: ClockedWork, accounts: readonly { account_id: string }[], missed: Set<string>): Promise<void> {
     const { queue, rows } = work;
     for (const { account_id: accountId } of accounts) {
@@ -145,10 +145,10 @@ export class ClockWork {
         if (hasMore) missed.add(accountId);
       } catch (error) {
         const facts = { err: error, account: accountId, work: queue ?? rows.name };
-        this.#log.warn(facts, 'due work of a clock failed; it is tried again');
+        this.#log.warn(facts, 'due work of a sandbox clock failed and is retried');
       }
     }
-    // Not before it is on the list, where all of it is paused.
+    // Waits until the caller has added the work to `#taking`, even if all accounts are paused.
     await Promise.resolve();
     this.#taking.delete(work);
     for (const accountId of missed) this.wake(accountId);

@@ -3,31 +3,31 @@ import type { Sql } from '../database/database.ts';
 import { isOfAccount } from '../database/of-account.sql.ts';
 import { type Fragment, joined, ofRows, type QueueRows } from '../database/queue-rows.ts';
 
-/** Rows of a module by whose time something happens: what the clocks of accounts stop at. */
+/** Rows of a module with times at which account clocks stop. */
 export interface ClockedRows extends Omit<QueueRows, 'due'> {
-  /** The column with the time; null where a row is to be taken as soon as it is there. */
+  /** The column with the time; null if a row is due as soon as it exists. */
   due: string | null;
   /** Condition of a row that a process is working on. */
   running?(sql: Sql, now: Date): Fragment;
-  /** They are looked for so many milliseconds after their time, and hold no clock: what is left of processes that died. */
+  /** Delay in milliseconds after their due time. Such rows, left by processes that died, hold no clock up. */
   afterMs?: number;
-  /** Selects one row of booleans and a time, instead of what the columns say: `due`, `running`, `next`. */
+  /** Selects one row with `due` and `running` (booleans) and `next` (a time), instead of the default query. */
   look?(sql: Sql, at: Look): Fragment;
 }
 
 /** A look at the rows of an account. */
 export interface Look {
   account: string;
-  /** By the account's clock. */
+  /** The time by the account's clock. */
   now: Date;
-  /** Paused endpoints, whose rows hold nothing up. */
+  /** Paused endpoints, whose rows hold no clock up. */
   endpoints: readonly string[];
 }
 
 const isDue = (sql: Sql, { due, afterMs = 0 }: ClockedRows, now: Fragment) =>
   due === null ? sql`true` : sql`t.${sql(due)} <= ${now} - ${afterMs} * interval '1 ms'`;
 
-/** Looks at rows of accounts, in one statement: whether some are due or being worked on, and the time of the next. */
+/** Looks at rows of accounts in one query: whether some are due or running, and when the next is due. */
 export async function lookAt(sql: Sql, looks: readonly { name: string; rows: ClockedRows; at: Look }[]) {
   if (looks.length === 0) return [];
   const selects = looks.map(({ name, rows, at }) => {
@@ -54,12 +54,12 @@ function selectFound(sql: Sql, rows: ClockedRows, { account, now, endpoints }: L
       exists (select from ${sql(name)} as t where ${isMine} and ${isRunning}) as running, ${next} as next`;
 }
 
-/** Accounts of one table of which something is due that are found in one look. */
+/** Maximum number of accounts with due rows that one look finds per table. */
 const maxFound = 200;
 
 /**
- * Returns the accounts with clocks of their own that have due rows at the real time `now`, by work: each is found by the index on account and due
- * column, from any account on and round. `accounts` are those that are looked at; undefined: all.
+ * Returns the accounts with sandbox clocks that have due rows at the real time `now`, by work. The index on account and due column finds each.
+ * The search starts at a random account and wraps around. `accounts` limits it to these; undefined searches all.
  */
 export async function accountsDue<Work extends { rows: ClockedRows }>(
   sql: Sql,
@@ -83,8 +83,8 @@ export async function accountsDue<Work extends { rows: ClockedRows }>(
 }
 
 /**
- * Returns the sequence of an account's newest event in this service, which grows with each, and the queues in which some wait: the outbox, and
- * consumers that could not take one yet. What a pause holds is left out.
+ * Returns the sequence of an account's newest event in this service, and the queues where events wait. These are the outbox and the consumers that
+ * failed to take an event. Leaves out events that a pause holds. The sequence grows with each event.
  */
 export async function selectEvents(sql: Sql, accountId: string) {
   const [row] = await sql<[{ mark: number; queues: string[] }]>`

@@ -1,12 +1,12 @@
 import type { Sql } from '../database/database.ts';
 
-/** Returns how many milliseconds the clocks of accounts are ahead of the real time. */
+/** Returns the lead of each account's clock over real time in milliseconds. */
 export async function selectClocks(sql: Sql) {
   return await sql<{ account_id: string; ahead_ms: number }[]>`
     select account_id, ahead_ms::float8 as ahead_ms from sandbox_clocks`;
 }
 
-/** Moves a clock forward; one that is further ahead already stays as it is. Processes of the release before find moves by `moved_at`. */
+/** Moves a clock forward, never back. Processes of the previous release find moves by `moved_at`. */
 export async function writeClock(sql: Sql, accountId: string, aheadMs: number): Promise<void> {
   await sql`
     insert into sandbox_clocks as c (account_id, ahead_ms) values (${accountId}, ${aheadMs})

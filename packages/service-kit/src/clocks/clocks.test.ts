@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => platform?.stop());
 
 describe('clocks', () => {
-  it('are the real time for all whose clock never moved, and for work that is nobody’s', () => {
+  it('are real time for accounts without a sandbox clock, and for work of no account', () => {
     const clocks = new Clocks(() => real);
     const account = randomUUID();
     expect(clocks.by(account, () => clocks.now())).toEqual(real);
@@ -28,7 +28,7 @@ describe('clocks', () => {
     expect([clocks.now(), clocks.by(account, () => clocks.now()), clocks.nowOf(account)]).toEqual([real, real, real]);
   });
 
-  it('are read by all that the work of an account begins, and by nothing else', async () => {
+  it('apply to everything that the work of an account starts, and to nothing else', async () => {
     const clocks = new Clocks(() => real);
     const [one, other] = [randomUUID(), randomUUID()];
     clocks.learn(one, dayMs);
@@ -42,7 +42,7 @@ describe('clocks', () => {
     expect(nested).toEqual([real, later(dayMs)]);
   });
 
-  it('only move forward, whatever comes late', () => {
+  it('only move forward, even if a move arrives late', () => {
     const clocks = new Clocks(() => real);
     const account = randomUUID();
     let moves = 0;
@@ -51,7 +51,7 @@ describe('clocks', () => {
     expect([clocks.nowOf(account), moves]).toEqual([later(2 * dayMs), 1]);
   });
 
-  it('have work begin no earlier than what sets it off, also where a move is not known yet', () => {
+  it('never let work start earlier than its cause, even if a move is not known yet', () => {
     const clocks = new Clocks(() => real);
     const [account, other] = [randomUUID(), randomUUID()];
     const read = () => [clocks.now(), clocks.nowOf(account), clocks.nowOf(other), clocks.active];
@@ -66,14 +66,14 @@ describe('clocks', () => {
     expect(clocks.by(account, nested, 4 * dayMs)).toEqual(later(4 * dayMs));
   });
 
-  it('are told by the events of sandboxes: by their timestamps, as far as those are ahead of their ids and the time here', () => {
+  it('are learned from sandbox events by the lead of the timestamp over the id and the local time', () => {
     const clocks = new Clocks(() => real);
     const account = randomUUID();
     const idAt = (ms: number) => uuidAt(real.getTime() + ms).replace('-0000-0000-', '-7000-8000-');
     const event = { id: idAt(-5), account, mode: 'test' as const, timestamp: later(dayMs).toISOString() };
     expect(clocks.toldBy(event)).toBe(dayMs);
     expect(clocks.toldBy({ ...event, mode: 'live' })).toBe(0);
-    // Of a machine whose own time is wrong by a day.
+    // An event of a machine whose own time is wrong by a day.
     expect(clocks.toldBy({ ...event, id: idAt(dayMs) })).toBe(0);
     for (const timestamp of [later(-dayMs).toISOString(), 'tomorrow']) {
       expect(clocks.toldBy({ ...event, timestamp })).toBe(0);
@@ -83,7 +83,7 @@ describe('clocks', () => {
     expect(clocks.toldBy(event)).toBe(2 * dayMs);
   });
 
-  it('are known to a process that starts, and to one that missed a move and reads them again', async () => {
+  it('are known to a process that starts, and to one that rereads them after a missed move', async () => {
     const [before, after] = [randomUUID(), randomUUID()];
     await writeClock(sql, before, dayMs);
     const clocks = new Clocks();

@@ -6,19 +6,19 @@ import { WakeLoop } from '../timing/wake-loop.ts';
 import { instantOfUuidV7 } from '../values/timed-ids.ts';
 import { selectClocks, writeClock } from './clocks.sql.ts';
 
-/** Poll interval for moves that this process did not hear of; `refresh` reads them at once. */
+/** Poll interval for moves that this process missed; `refresh` reads them at once. */
 const pollMs = 30_000;
 const slowestRetryMs = 10_000;
 
 /**
- * The clocks of one process: the real time, and that of each sandbox account which was advanced, as many milliseconds ahead of it as all
- * services know. Clocks only move forward, so hearing of a move twice or late does no harm. There is one entry for each advanced sandbox.
+ * The clocks of one process: real time, and the sandbox clock of each advanced account. A sandbox clock is a lead over real time in milliseconds.
+ * Clocks only move forward, so a repeated or late move does no harm. Keeps one entry per advanced account.
  */
 export class Clocks {
   /** The real time. */
   readonly real: () => Date;
   readonly #aheadMs = new Map<string, number>();
-  /** The account by whose clock work goes, and its least lead, whatever this process knows. */
+  /** The account whose clock the current work follows, and the minimum lead given by its caller. */
   readonly #active = new AsyncLocalStorage<{ account: string; aheadMs: number } | undefined>();
   readonly #watchers = new Set<(accountId: string) => void>();
   #loop: WakeLoop | undefined;
@@ -27,13 +27,13 @@ export class Clocks {
     this.real = real;
   }
 
-  /** Reads the clocks and keeps up with them. Throws where the database is unavailable. */
+  /** Reads the clocks and keeps polling them. Throws if the database is unavailable. */
   async start(sql: Database, log: Logger): Promise<void> {
     await this.#read(sql);
     this.#loop = new WakeLoop('clocks', { everyMs: pollMs, slowestRetryMs, log }, () => this.#read(sql));
   }
 
-  /** Reads the clocks at once, since the bus was away and moves may have been missed. */
+  /** Reads the clocks at once, since moves may have been missed while the bus was away. */
   refresh(): void {
     this.#loop?.wake();
   }
@@ -42,23 +42,23 @@ export class Clocks {
     await this.#loop?.stop();
   }
 
-  /** Returns the time of the account whose work is under way, now or at a real instant; the real time where it has no clock of its own. */
+  /** Returns the current account's time, now or at a real instant. Without a sandbox clock it is real time. */
   readonly now = (real = this.real()): Date => {
     const account = this.active;
     return account === undefined ? real : this.nowOf(account, real);
   };
 
-  /** Returns whether any account has a clock of its own. */
+  /** Returns whether any account has a sandbox clock. */
   get hasAny(): boolean {
     return this.#aheadMs.size > 0;
   }
 
-  /** Returns the account by whose own clock the work under way goes; undefined: by the real time. */
+  /** Returns the account whose sandbox clock the current work follows; undefined for real time. */
   get active(): string | undefined {
     return this.#active.getStore()?.account;
   }
 
-  /** Returns the account where it has a clock of its own; undefined for all others, which share the real time. */
+  /** Returns the account if it has a sandbox clock; undefined for all others, which share real time. */
   ownerOf(accountId: string): string | undefined {
     return this.#aheadMs.has(accountId) ? accountId : undefined;
   }
@@ -68,7 +68,7 @@ export class Clocks {
     return new Date(real.getTime() + this.aheadOf(accountId));
   }
 
-  /** Returns how many milliseconds an account's clock is ahead, as far as this process or the work under way knows. */
+  /** Returns an account's lead in milliseconds, as far as this process or the current work knows. */
   aheadOf(accountId: string): number {
     const active = this.#active.getStore();
     const known = this.#aheadMs.get(accountId) ?? 0;
@@ -76,8 +76,8 @@ export class Clocks {
   }
 
   /**
-   * Returns how far ahead the account of an event is: as this process knows, or as the event says, whose timestamp is in the account's time
-   * and whose id in real time. The publisher may know of a later move. Only a sandbox's clock is ahead.
+   * Returns the lead of an event's account: the larger of the known lead and the event's own. The publisher may know of a later move. An event's
+   * timestamp is in the account's time and its id in real time. Only sandbox events carry a lead.
    */
   toldBy({ id, timestamp, account, mode }: Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>): number {
     const known = this.aheadOf(account);
@@ -87,29 +87,29 @@ export class Clocks {
   }
 
   /**
-   * Runs `work` by the clock of an account: all that it calls and begins reads that as the time. `toldMs` is the lead that its caller knew:
-   * nothing that work leads to is before its cause, also where this process has yet to hear of a move.
+   * Runs `work` by an account's clock, which everything inside reads as the time. `leadMs` is the lead that the caller knew, so that no effect
+   * precedes its cause even if this process has missed a move.
    */
-  by<Result>(accountId: string | undefined, work: () => Result, toldMs = 0): Result {
-    const aheadMs = accountId === undefined ? 0 : Math.max(toldMs, this.aheadOf(accountId));
+  by<Result>(accountId: string | undefined, work: () => Result, leadMs = 0): Result {
+    const aheadMs = accountId === undefined ? 0 : Math.max(leadMs, this.aheadOf(accountId));
     const active = accountId !== undefined && aheadMs > 0 ? { account: accountId, aheadMs } : undefined;
     return active === this.#active.getStore() ? work() : this.#active.run(active, work);
   }
 
-  /** Notes how far a clock is ahead, and calls those that watch. */
+  /** Records a clock's lead if it is larger than the known one, and calls the watchers. */
   learn(accountId: string, aheadMs: number): void {
     if (aheadMs <= (this.#aheadMs.get(accountId) ?? 0)) return;
     this.#aheadMs.set(accountId, aheadMs);
     for (const moved of this.#watchers) moved(accountId);
   }
 
-  /** The same, once this service's database has it. */
+  /** Writes a clock's lead to this service's database, then records it. */
   async move(sql: Database, accountId: string, aheadMs: number): Promise<void> {
     await writeClock(sql, accountId, aheadMs);
     this.learn(accountId, aheadMs);
   }
 
-  /** Calls `moved` after each move of any clock, with its account; returns a function that ends it. */
+  /** Calls `moved` with the account after each move of a clock; returns a function that stops the calls. */
   onMove(moved: (accountId: string) => void): () => void {
     this.#watchers.add(moved);
     return () => this.#watchers.delete(moved);

@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** State of a consumer at the bus: events that processes were given, and requests for more. */
+/** State of a consumer at the bus: unacknowledged events, and waiting pull requests. */
 interface AtTheBus {
   unacknowledged: number;
   requests: number;
@@ -42,7 +42,7 @@ function startLease(name: string, atTheBus: AtTheBus) {
 }
 
 describe('the lease of a consumer that takes events in order', () => {
-  it("is one process's at a time, and another's once that stops", async () => {
+  it('is held by one process at a time, and passes on when that process stops', async () => {
     const name = randomUUID();
     const first = startLease(name, { unacknowledged: 0, requests: 0 });
     await waitFor('the lease', () => first.lease.isHeld);
@@ -52,7 +52,7 @@ describe('the lease of a consumer that takes events in order', () => {
     await waitFor('the lease', () => second.lease.isHeld);
   });
 
-  it("is another's once the connection of the one that has it is lost", async () => {
+  it('passes on when the connection of its holder is lost', async () => {
     const name = randomUUID();
     const first = startLease(name, { unacknowledged: 0, requests: 0 });
     await waitFor('the lease', () => first.lease.isHeld);
@@ -61,19 +61,19 @@ describe('the lease of a consumer that takes events in order', () => {
     await waitFor('the lease', () => second.lease.isHeld && !first.lease.isHeld);
   });
 
-  it('keeps nobody waiting who builds an index concurrently', async () => {
+  it('does not delay an index that is built concurrently', async () => {
     const { lease } = startLease(randomUUID(), { unacknowledged: 0, requests: 0 });
     await waitFor('the lease', () => lease.isHeld);
     await sql`create table lease_records (note text)`;
-    // One with a condition waits for every transaction that has a snapshot.
+    // A partial index waits for every transaction that has a snapshot.
     await sql.unsafe(`create index concurrently lease_records_by_note on lease_records (note) where note <> ''`);
     await sql`drop table lease_records`;
   });
 
-  it('is used only when nothing that was given before can come behind what is new', async () => {
+  it('starts only when no earlier delivery can come after new ones', async () => {
     const atTheBus: AtTheBus = { unacknowledged: 1, requests: 0 };
     const { lease, asked } = startLease(randomUUID(), atTheBus);
-    await waitFor('two looks at what was given', () => asked.times > 1);
+    await waitFor('two looks at the deliveries', () => asked.times > 1);
     expect(lease.isHeld).toBe(false);
     Object.assign(atTheBus, { unacknowledged: 0, requests: 1 });
     const before = asked.times;
@@ -83,7 +83,7 @@ describe('the lease of a consumer that takes events in order', () => {
     await waitFor('the lease', () => lease.isHeld);
   });
 
-  it('is used in the end, whatever the bus says: all that was given has come again by then', async () => {
+  it('starts after the longest handover, whatever the bus says', async () => {
     const { lease } = startLease(randomUUID(), { unacknowledged: 1, requests: 1 });
     await waitFor('the lease', () => lease.isHeld);
   });

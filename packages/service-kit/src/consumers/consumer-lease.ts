@@ -4,50 +4,50 @@ import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 
-/** Bounds by which events that are taken in order are pulled: little time to acknowledge them, and requests that soon end. */
+/** Limits for pulling events in order: a short time to acknowledge them, and requests that end soon. */
 export const inOrderPulls = { ackMs: 5_000, requestMs: 2_000 };
-/** Pause between two looks whether this process has the lock, and whether what was given before is over. */
+/** Interval between checks of the lock and of earlier deliveries. */
 const everyMs = 1_000;
-/** Longest wait of a successor: all that its predecessor was given, or that its last request may still be given, comes again before. */
-const followMs = inOrderPulls.ackMs + inOrderPulls.requestMs;
-/** Time after which PostgreSQL ends the session of a process that says nothing: its machine may have vanished. */
+/** Longest handover: by then everything delivered to the predecessor, or still delivered to its last request, has come again. */
+const handoverMs = inOrderPulls.ackMs + inOrderPulls.requestMs;
+/** Time after which PostgreSQL ends an idle session, since the machine of its process may have vanished. */
 const silentSessionMs = 15_000;
 
 /** Dependencies of a lease. */
 interface LeaseParts {
-  /** A pool of one connection of its own, not a pooler's: the lock is that session's. */
+  /** A pool of one direct connection, not through a pooler: its session holds the lock. */
   sql: Database;
   bus: Pick<Bus, 'isConnected' | 'onBack'>;
   log: Logger;
   consuming: Pick<ConsumeLoop, 'pending'>;
-  /** Called whenever this process gets or loses it. */
+  /** Called whenever this process gets or loses the lease. */
   changed(): void;
 }
 
 /**
- * Chooses, among the processes of a service, the one that takes a consumer's events: what several took at once would be taken in any order. It is the
- * one whose session has an advisory lock, which the database gives to another when that ends, or was silent for 15 s. That one begins once nothing
- * can come again behind what follows it: after the last acknowledgement, or 7 s. So does one whose connection to the bus broke. No transaction is
- * open meanwhile: an index that is built concurrently would wait for its end.
+ * Chooses the one process of a service that takes a consumer's events, since several would take them out of order. The holder's session has an
+ * advisory lock, which PostgreSQL frees when the session ends or is idle for 15 s. A new holder starts once no earlier delivery can come again:
+ * after the last acknowledgement, or after 7 s. So does a holder that reconnects to the bus. No transaction stays open, since an index built
+ * concurrently would wait for its end.
  */
 export class ConsumerLease {
   readonly #parts: LeaseParts;
   readonly #name: string;
   readonly #loop: WakeLoop;
-  /** True while this process is the one. */
+  /** True while this process may take events. */
   isHeld = false;
-  /** The session with the lock, by PostgreSQL's process, and when nothing that was given before it can come again; undefined without the lock. */
-  #session: { pid: number; followsAtMs: number } | undefined;
+  /** The session with the lock, by its backend pid, and the latest end of its handover; undefined without the lock. */
+  #session: { pid: number; handoverEndMs: number } | undefined;
 
   constructor(name: string, parts: LeaseParts) {
     this.#parts = parts;
     this.#name = `consumer ${name}`;
     const pace = { everyMs, slowestRetryMs: everyMs, log: parts.log };
     this.#loop = new WakeLoop(this.#name, pace, () => this.#look());
-    parts.bus.onBack(() => this.#follow(undefined));
+    parts.bus.onBack(() => this.#startHandover(undefined));
   }
 
-  /** Lets another process go on, once its consuming has stopped: with the session that the lock is of, which its owner ends. */
+  /** Gives up the lease once consuming has stopped. The owner then ends the session, which frees the lock. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     this.#set(false);
@@ -55,24 +55,24 @@ export class ConsumerLease {
 
   async #look(): Promise<undefined> {
     const pid = await this.#takeLock().catch((error: unknown) => {
-      this.#follow(undefined);
+      this.#startHandover(undefined);
       throw error;
     });
-    // Between two sessions of its own another process may have had it.
-    if (pid !== this.#session?.pid) this.#follow(pid);
+    // Between two sessions of this process, another process may have had the lock.
+    if (pid !== this.#session?.pid) this.#startHandover(pid);
     const session = this.#session;
-    if (!session || this.isHeld || !(await this.#mayFollow(session.followsAtMs))) return;
-    // The connection to the bus may have broken meanwhile.
+    if (!session || this.isHeld || !(await this.#isHandedOver(session.handoverEndMs))) return;
+    // The connection to the bus may have broken during the check.
     if (session === this.#session) this.#set(true);
   }
 
-  /** Begins to wait for what was given before this process had the lock in the session `pid`. */
-  #follow(pid: number | undefined): void {
-    this.#session = pid === undefined ? undefined : { pid, followsAtMs: performance.now() + followMs };
+  /** Starts to wait for earlier deliveries, with the lock in the session `pid`; undefined: without the lock. */
+  #startHandover(pid: number | undefined): void {
+    this.#session = pid === undefined ? undefined : { pid, handoverEndMs: performance.now() + handoverMs };
     this.#set(false);
   }
 
-  /** Returns what has the lock for this process, if it can have it: it is left to others without the bus. */
+  /** Returns the pid of the session with the lock; undefined if another process has it. Without the bus, frees the lock for others. */
   async #takeLock(): Promise<number | undefined> {
     const { sql, bus } = this.#parts;
     if (!bus.isConnected()) {
@@ -85,11 +85,11 @@ export class ConsumerLease {
     return row!.is_mine ? row!.pid : undefined;
   }
 
-  /** Returns whether nothing that was given before can come behind what this process is given: as the bus says, or since it is so long ago. */
-  async #mayFollow(followsAtMs: number): Promise<boolean> {
+  /** Returns whether no earlier delivery can come again: the bus says so, or the longest handover has passed. */
+  async #isHandedOver(handoverEndMs: number): Promise<boolean> {
     const pending = await this.#parts.consuming.pending().catch(() => undefined);
     const isOver = pending?.unacknowledged === 0 && pending.requests === 0;
-    return isOver || performance.now() >= followsAtMs;
+    return isOver || performance.now() >= handoverEndMs;
   }
 
   #set(isHeld: boolean): void {

@@ -3,27 +3,27 @@ import type { EventFilter } from '../bus/bus.ts';
 import type { ReceivedEvent } from '../bus/consume-loop.ts';
 import type { WorkCall } from '../jobs/jobs.ts';
 
-/** One durable consumer. Its effect and its inbox rows commit together, then the bus is told. `Taken` is what it returns of its effect. */
+/** One durable consumer. Its effect and inbox rows commit together, then it acknowledges to the bus. `Taken` is the result of `take`. */
 export interface Consumer<Resources, Taken = unknown> {
   name: string;
   filter: EventFilter;
   batchSize: number;
-  /** Time in milliseconds that events are gathered, unless there is a whole batch before: one transaction for many. Left out: none. */
+  /** Time in milliseconds to gather events into one transaction, unless the batch is full before; 0 unless given. */
   gatherMs?: number;
   /**
-   * Its events are taken in the order of the stream, by one process at a time: what cannot be taken for the moment is tried again before what
-   * follows. Only what is set aside, since it fails by itself, is taken later.
+   * Takes events in stream order, in one process at a time. An event that cannot be taken for now is retried before later ones. Only events that are
+   * set aside, since they fail by themselves, are taken later.
    */
   inOrder?: true;
-  /** It knows by rows of its own what it has taken, and passes that over: it has no rows in the inbox. */
+  /** The consumer recognizes events it has taken by rows of its own and skips them. It has no inbox rows. */
   knowsTaken?: true;
-  /** Gets only events that this consumer has not taken before, unless it knows them by itself; order is the stream's. */
+  /** Gets only events that this consumer has not taken yet, unless it has `knowsTaken`, in stream order. */
   take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<Taken>;
-  /** Runs after the commit, with the events and what `take` returned, undefined where all were taken before: to wake work, not to change data. */
+  /** Runs after the commit with the events and the result of `take`, undefined if all were taken before. May wake work, not change data. */
   committed?(resources: Resources, events: readonly ReceivedEvent[], taken: Taken | undefined): void;
 }
 
-/** A consumer of one kind of event, one event at a time: `onContactMerged = onEvent(contactMerged, async (call, event) => …)`. */
+/** Returns a consumer that takes one kind of event singly: `onContactMerged = onEvent(contactMerged, async (call, event) => …)`. */
 export function onEvent<Definition extends EventDefinition, Resources = undefined>(
   definition: Definition,
   take: (call: WorkCall<Resources>, event: ReceivedEvent<EventData<Definition>>) => Promise<void>,

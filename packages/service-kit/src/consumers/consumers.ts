@@ -10,12 +10,12 @@ import {
   claimFailedEvents,
   deleteFailedEvent,
   type FailedEventRow,
-  type HeldTry,
+  type HeldAttempt,
   insertFailedEvents,
-  noteFailedTries,
+  recordFailedAttempts,
   waitingEvents,
 } from '../outbox/failed-events.sql.ts';
-import { AccountsLocked, deadEvents, eventBackoff, failedTry, maxEventTries } from '../outbox/failed-try.ts';
+import { AccountsLocked, deadEvents, eventBackoff, failedAttempt, maxEventAttempts } from '../outbox/failed-try.ts';
 import { nothingPaused } from '../queues/pauses.ts';
 import type { OwnerRuns } from '../queues/queues.ts';
 import { withWorkContext } from '../telemetry/logging.ts';
@@ -24,57 +24,57 @@ import { inSpans } from '../telemetry/telemetry.ts';
 import type { Consumer } from './consumer.ts';
 import { ConsumerLease, inOrderPulls } from './consumer-lease.ts';
 
-/** Delay before events come again that could not be taken for the moment. */
+/** Delay before the bus redelivers events that could not be taken for now. */
 const retryDelayMs = 2_000;
-/** So many events in a row that find something unavailable say that it is not their own fault. */
+/** Number of consecutive events that fail because something is unavailable before the rest wait: the events are not at fault. */
 const maxUnavailable = 3;
-/** Delay before events are tried again that are to be taken in order: they hold up what follows. */
+/** Delay before in-order events are retried; they hold up the events after them. */
 const inOrderRetryMs = 500;
-/** Time for which the events of an account are set aside untried, once one of them took as long as a statement may. */
+/** Time for which an account's events are set aside without an attempt after one of them hit the statement timeout. */
 const timedOutMs = 600_000;
 /** Maximum number of such accounts per consumer. */
 const maxTimedOut = 10_000;
-/** Time that a try which failed holds its account's slot: thousands of them cost the others nothing. */
+/** Time that a failed attempt keeps its account's slot, so that thousands of failures do not slow other accounts. */
 const pauseMs = 100;
 
-const failed = meter.createCounter('events.failed_tries', { description: 'Tries of events that failed, by queue.' });
+const failed = meter.createCounter('events.failed_tries', { description: 'Failed attempts to take events, by queue.' });
 
 type EventMessage = ReceivedMessage & { event: ReceivedEvent };
 
-/** Context of consumers, and what is taken again of one in this process, by account. */
+/** Context of consumers, with the retries in progress in this process, by account. */
 type ConsumerContext<Resources> = WorkContext<Resources> & {
   retriesOf(consumer: string): readonly OwnerRuns[];
-  /** Opens the one connection that the lease of a consumer has for good. */
+  /** Opens the one connection that a consumer's lease keeps. */
   openSession(): Database;
 };
 
 /**
- * Starts a consumer on the bus. A batch that fails is taken again, event by event, and those that fail alone are set aside, each in a row, where
- * they delay nobody and are tried again. What is no event is dead at once. After one that took as long as a statement may, others of its account are set aside
- * untried for ten minutes, but where the order counts: each may take as long, and everybody behind it.
+ * Starts a consumer on the bus. If a batch fails, takes each event alone. An event that fails alone is set aside in a row, where it delays no
+ * other event, and is retried. A message that is not an event is dead at once. After a statement timeout, the account's later events are set aside
+ * without an attempt for ten minutes, since each may take as long and delay other accounts. An in-order consumer does so within one batch only.
  */
 export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>, context: ConsumerContext<Resources>) {
   const { name } = consumer;
   const { queues, clocks, clockWork } = context;
-  // Accounts with an event that took as long as a statement may, and its error.
+  // Accounts with an event that hit the statement timeout, and its error.
   const timedOut = new LRUCache<string, Error>({ max: maxTimedOut, ttl: timedOutMs });
   const takeBatch = async (batch: ReceivedMessage[]) => {
-    // Where the order counts, no more than the rest of a batch is set aside untried.
+    // An in-order consumer sets aside without an attempt at most the rest of a batch.
     if (consumer.inOrder) timedOut.clear();
     const { accounts } = seat.paused();
     const aside: Aside[] = [];
     const events: EventMessage[] = [];
     for (const message of batch) {
-      const untaken = untakenTry(message, accounts, timedOut, clocks.real());
-      if (untaken) aside.push({ message, ...untaken });
+      const skip = skipReason(message, accounts, timedOut, clocks.real());
+      if (skip) aside.push({ message, ...skip });
       else events.push(message as EventMessage);
     }
-    const untaken = aside.map(({ message }) => message);
-    await orGiveBack(untaken, () => setAside(context, name, aside));
-    // Events go by the clock of their account: those of the real time share a transaction.
+    const skipped = aside.map(({ message }) => message);
+    await releaseOnError(skipped, () => setAside(context, name, aside));
+    // Events follow the clock of their account. Those on real time share a transaction.
     const clocked = new Set(events.flatMap(({ event }) => (clocks.toldBy(event) > 0 ? event.account : [])));
     const byClock = Map.groupBy(events, ({ event: { account } }) => (clocked.has(account) ? account : undefined));
-    for (const part of byClock.values()) await orGiveBack(part, () => takeAll(part));
+    for (const part of byClock.values()) await releaseOnError(part, () => takeAll(part));
   };
   const takeAll = async (batch: EventMessage[]): Promise<void> => {
     try {
@@ -86,16 +86,15 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     }
   };
   let isStopping = false;
-  // Gives messages back to the bus if the work with them fails, as while the database is unavailable. Those to be taken in order wait
-  // here instead, so that none overtakes them, until the work is done or the process stops.
-  const orGiveBack = async (messages: readonly ReceivedMessage[], work: () => Promise<void>) => {
+  // If `work` fails, releases messages to the bus. In-order messages instead stay here until it succeeds or the process stops.
+  const releaseOnError = async (messages: readonly ReceivedMessage[], work: () => Promise<void>) => {
     for (let attempt = 1; messages.length > 0; attempt++) {
       try {
         return await work();
       } catch (error) {
         const facts = { err: error, consumer: name, events: messages.length };
-        if (attempt === 1) context.log.warn(facts, 'events wait; they come again');
-        if (!consumer.inOrder) for (const message of messages) message.giveBack(retryDelayMs);
+        if (attempt === 1) context.log.warn(facts, 'events could not be processed and are retried');
+        if (!consumer.inOrder) for (const message of messages) message.release(retryDelayMs);
         if (!consumer.inOrder || isStopping) return;
         await sleep(inOrderRetryMs);
       }
@@ -108,7 +107,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const lease =
     session && new ConsumerLease(name, { sql: session, bus, log: context.log, consuming: running, changed });
   let since: Date | undefined;
-  // The bus does not tell since when events have waited without a break. Undefined while it is unavailable: nobody knows then.
+  // The bus does not say since when events have been waiting. Undefined while the bus is unavailable.
   const pending = async () => {
     const found = await running.pending().catch(() => undefined);
     if (!found) return undefined;
@@ -139,8 +138,8 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   };
 }
 
-/** Returns how a message is set aside that is no event, or whose account is paused or timed out; undefined where it is to be taken. */
-function untakenTry(
+/** Returns how to set a message aside without an attempt: no event, account paused or timed out. Undefined if it can be taken. */
+function skipReason(
   { event }: ReceivedMessage,
   pausedAccounts: readonly string[],
   timedOut: LRUCache<string, Error>,
@@ -149,12 +148,12 @@ function untakenTry(
   if (!event) return { reason: noEvent, tries: 1, dueAt: null };
   if (pausedAccounts.includes(event.account)) return { reason: 'paused', tries: 0, dueAt: 'infinity' };
   const error = timedOut.get(event.account);
-  return error && { error, ...failedTry(error, 1, now, now) };
+  return error && { error, ...failedAttempt(error, 1, now, now) };
 }
 
 /**
- * Takes each event alone. After several in a row that find something unavailable, the rest stays with the bus for now; after one that
- * waited in vain for a lock, the others of its account are set aside untried: each would wait as long, and everybody behind it.
+ * Takes each event alone. After several consecutive events that find something unavailable, leaves the rest to the bus. After an event could not
+ * get a lock, sets its account's other events aside without an attempt, since each would wait as long and delay other accounts.
  */
 async function takeEach<Resources>(
   consumer: Consumer<Resources>,
@@ -168,7 +167,7 @@ async function takeEach<Resources>(
   for (const message of batch) {
     if (unavailable === maxUnavailable) {
       if (consumer.inOrder) throw failures.at(-1)!.error;
-      message.giveBack(retryDelayMs);
+      message.release(retryDelayMs);
       continue;
     }
     const { account } = message.event;
@@ -189,22 +188,22 @@ async function takeEach<Resources>(
     }
   }
   const now = context.clocks.real();
-  const aside = failures.map((failure) => ({ ...failure, ...failedTry(failure.error, 1, now, now) }));
+  const aside = failures.map((failure) => ({ ...failure, ...failedAttempt(failure.error, 1, now, now) }));
   await setAside(context, consumer.name, aside);
 }
 
-/** A message that is not taken for now, how that is written, and the error, if there was one. */
-type Aside = HeldTry & { message: ReceivedMessage; error?: unknown };
+/** A message to set aside, the outcome to store, and the error, if any. */
+type Aside = HeldAttempt & { message: ReceivedMessage; error?: unknown };
 
-/** Writes messages to rows, which are tried again unless they are dead, and has the bus send them no more. Throws where they cannot be written. */
+/** Writes messages to rows, which are retried unless dead, and acknowledges them. Throws if the rows cannot be written. */
 async function setAside(context: WorkContext<unknown>, queue: string, aside: readonly Aside[]): Promise<void> {
   if (aside.length === 0) return;
   await insertFailedEvents(context.sql, queue, aside, context.clocks.real());
   for (const { message } of aside) message.acknowledge();
-  // No transaction of work has said so: the tries that follow are due later.
+  // No work transaction reports these rows, so the watch has to look for their due times.
   context.watch.lookSoon();
   for (const { message, ...ended } of aside)
-    noteTry(context, queue, { ...message, account: message.event?.account }, ended);
+    logAttempt(context, queue, { ...message, account: message.event?.account }, ended);
   const failures = aside.filter(({ error }) => error !== undefined);
   if (failures.length === 0) return;
   context.log.warn(
@@ -213,7 +212,7 @@ async function setAside(context: WorkContext<unknown>, queue: string, aside: rea
   );
 }
 
-/** Takes those of the events, which go by one clock, that were not taken before; their effect, their inbox rows and what `also` writes commit together. */
+/** Takes those events of one clock not taken before. Their effect, inbox rows and the writes of `also` commit in one transaction. */
 async function takeOnce<Resources>(
   consumer: Consumer<Resources>,
   context: WorkContext<Resources>,
@@ -222,9 +221,9 @@ async function takeOnce<Resources>(
 ) {
   const events = batch.map(({ event }) => event);
   const { clocks } = context;
-  // Of several accounts none has a clock of its own, also where one got it since they were put together.
+  // A batch of several accounts goes by real time. One of them may have got a sandbox clock after it was grouped.
   const account = events.every((event) => event.account === events[0]!.account) ? events[0]!.account : undefined;
-  const toldMs = account === undefined ? 0 : Math.max(...events.map((event) => clocks.toldBy(event)));
+  const leadMs = account === undefined ? 0 : Math.max(...events.map((event) => clocks.toldBy(event)));
   const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
       const unseen = consumer.knowsTaken ? received : await notTaken(call.tx, consumer.name, received);
@@ -245,37 +244,37 @@ async function takeOnce<Resources>(
   }));
   const taken = await withWorkContext(events.length === 1 ? { eventId: events[0]!.id } : {}, () =>
     inSpans(`process ${consumer.name}`, attributes, traced, (continued) =>
-      clocks.by(account, () => work(events.map((event, index) => ({ ...event, trace: continued[index] }))), toldMs),
+      clocks.by(account, () => work(events.map((event, index) => ({ ...event, trace: continued[index] }))), leadMs),
     ),
   );
   consumer.committed?.(context.resources, events, taken);
   if (account !== undefined) context.clockWork.wake(account);
 }
 
-/** Notes events in the inbox of a consumer; returns those that were not there. */
+/** Inserts events into a consumer's inbox and returns those that were new. */
 async function notTaken(tx: Sql, consumer: string, events: readonly ReceivedEvent[]): Promise<ReceivedEvent[]> {
   const fresh = await tx<{ account_id: string; event_id: string }[]>`
     insert into inbox (account_id, event_id, consumer)
     select account_id, event_id, ${consumer}
     from unnest(${events.map((event) => event.account)}::uuid[], ${events.map((event) => event.id)}::uuid[]) as taken (account_id, event_id)
     on conflict do nothing returning account_id, event_id`;
-  // An id is its account's: others may have it too.
+  // An event id is unique only within its account.
   const keys = new Set(fresh.map((row) => `${row.account_id} ${row.event_id}`));
   return events.filter((event) => keys.delete(`${event.account} ${event.id}`.toLowerCase()));
 }
 
-/** Takes events again that were set aside, until stopped: one of an account at a time, those that fail ten a second at most. */
+/** Retries events that were set aside, until stopped. Runs one at a time per account, with at most ten failures a second. */
 export function startRetries<Resources>(
   bus: Bus,
   consumers: readonly Consumer<Resources>[],
   context: WorkContext<Resources>,
-): WorkQueue<FailedEventRow, HeldTry | undefined> {
+): WorkQueue<FailedEventRow, HeldAttempt | undefined> {
   const byName = new Map(consumers.map((consumer) => [consumer.name, consumer]));
   return new WorkQueue(
     { ...context, bus },
     {
       queue: 'failed-events',
-      // Each event is shown under the name of its consumer.
+      // Each event appears under the name of its consumer.
       seat: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
       table: waitingEvents,
       isByRealTime: true,
@@ -289,34 +288,35 @@ export function startRetries<Resources>(
         const isPaused = isWhole || accounts.includes(row.account_id);
         if (isPaused) return { reason: row.reason, tries: row.attempts - 1, dueAt: 'infinity' };
         try {
-          if (row.attempts > maxEventTries) throw new Error('the process ended while it took this event');
+          if (row.attempts > maxEventAttempts) throw new Error('the process ended while it processed this event');
           const event = readEvent(row);
           if (!event) throw new Error(noEvent);
           const consumer = byName.get(row.queue);
-          if (!consumer) throw new Error(`no consumer is called ${row.queue} any more`);
+          if (!consumer) throw new Error(`no consumer is named ${row.queue}`);
           await takeOnce(consumer, context, [{ event }], (tx) => deleteFailedEvent(tx, row));
           return undefined;
         } catch (error) {
           await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-          return failedTry(error, row.attempts, row.first_at, context.clocks.real());
+          return failedAttempt(error, row.attempts, row.first_at, context.clocks.real());
         }
       },
       settle: async (ended) => {
         const failures = ended.flatMap(({ row, result }) => (result ? [{ row, ...result }] : []));
         if (failures.length === 0) return;
-        await noteFailedTries(context.sql, failures, context.clocks.real());
-        for (const { row, ...held } of failures) noteTry(context, row.queue, { ...row, account: row.account_id }, held);
+        await recordFailedAttempts(context.sql, failures, context.clocks.real());
+        for (const { row, ...end } of failures)
+          logAttempt(context, row.queue, { ...row, account: row.account_id }, end);
       },
     },
   );
 }
 
-/** Says of a try that it failed, and of an event that it is dead; nothing of one that a pause holds. */
-function noteTry(
+/** Counts and logs a failed attempt, and a dead event. Skips an event that a pause holds. */
+function logAttempt(
   { log, queues }: WorkContext<unknown>,
   queue: string,
   { subject, account }: { subject: string; account: string | undefined },
-  { reason, dueAt }: HeldTry,
+  { reason, dueAt }: HeldAttempt,
 ): void {
   if (dueAt === 'infinity') return;
   failed.add(1, { queue });

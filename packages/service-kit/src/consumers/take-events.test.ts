@@ -40,10 +40,10 @@ async function publish(kind: string, bytes: string | Uint8Array): Promise<void> 
   await jetstream(nats).publish(`${prefix}.event.internal.cdp.${kind}`, bytes, options);
 }
 
-/** Runs one consumer, with a clock of its own. */
+/** Runs one consumer with its own clock. */
 const withConsumer = consumerRunner(() => platform);
 
-/** Returns a function that takes a batch one event after the other. */
+/** Returns a function that takes the events of a batch one after the other. */
 function each(take: (event: ReceivedEvent<{ n: number }>) => unknown) {
   return (events: ReceivedEvent<{ n: number }>[]) => {
     for (const event of events) take(event);
@@ -64,8 +64,8 @@ const failedOf = (queue: string) =>
   >`
     select account_id, bytes, reason, last_error, tries, kind, dead_at from failed_events where queue = ${queue} order by id`;
 
-describe('what comes from the bus and is no event', () => {
-  const rubbish = [
+describe('a message from the bus that is not an event', () => {
+  const malformed = [
     'no JSON',
     '',
     'null',
@@ -89,24 +89,24 @@ describe('what comes from the bus and is no event', () => {
       'rubbish.made',
       each((event) => taken.push(event.data.n)),
       async () => {
-        for (const bytes of rubbish) await publish('rubbish.made', bytes);
+        for (const bytes of malformed) await publish('rubbish.made', bytes);
         await publish('rubbish.made', JSON.stringify(envelope('rubbish.made', { n: 1 })));
-        await waitFor('the event after the rubbish', () => taken.includes(1));
-        const dead = await waitFor('all rubbish', async () => {
+        await waitFor('the event after the malformed ones', () => taken.includes(1));
+        const dead = await waitFor('all malformed ones', async () => {
           const rows = await failedOf('rubbish.made');
-          return rows.length === rubbish.length && rows;
+          return rows.length === malformed.length && rows;
         });
         expect(taken).toEqual([1]);
-        expect(dead.every(({ dead_at, reason }) => dead_at !== null && reason.includes('no event'))).toBe(true);
+        expect(dead.every(({ dead_at, reason }) => dead_at !== null && reason.includes('not an event'))).toBe(true);
         const bytesOf = (text: string | Uint8Array) => Buffer.from(text as string).toString('hex');
-        expect(dead.map(({ bytes }) => bytes.toString('hex')).sort()).toEqual(rubbish.map(bytesOf).sort());
+        expect(dead.map(({ bytes }) => bytes.toString('hex')).sort()).toEqual(malformed.map(bytesOf).sort());
       },
     );
   });
 });
 
 describe('large messages', () => {
-  it('are taken a few at a time, however many wait: none needs more memory or time than there is', async () => {
+  it('are taken a few at a time, however many wait, which bounds memory and time', async () => {
     const batches: number[] = [];
     const large = 1_000_000;
     const gate = Promise.withResolvers<void>();
@@ -119,19 +119,19 @@ describe('large messages', () => {
         await publish('large.made', JSON.stringify(envelope('large.made', { n, filler: n ? 'x'.repeat(large) : '' })));
       }
       const manager = await jetstreamManager(nats);
-      await waitFor('all of them to have come', async () => {
+      await waitFor('all messages to have come', async () => {
         const { num_pending } = await manager.consumers.info(prefix, 'crm-large-made');
         return batches.length === 1 && num_pending === 0;
       });
       gate.resolve();
-      await waitFor('all of them to be taken', () => batches.reduce((sum, bytes) => sum + bytes, 0) > 12 * large);
+      await waitFor('all messages to be taken', () => batches.reduce((sum, bytes) => sum + bytes, 0) > 12 * large);
       expect(Math.max(...batches)).toBeLessThan(5 * large);
     });
   });
 });
 
 describe('an event that a consumer cannot take', () => {
-  it('delays no other, however many there are: a thousand of them fill no window', async () => {
+  it('delays no other event, even with more than a thousand of them', async () => {
     const taken: number[] = [];
     const take = ({ data }: ReceivedEvent<{ n: number }>) => {
       if (data.n < 0) throw new Error('cannot be taken');
@@ -144,12 +144,12 @@ describe('an event that a consumer cannot take', () => {
       );
       await Promise.all(bad);
       await publish('many.failed', JSON.stringify(envelope('many.failed', { n: 1 })));
-      await waitFor('the event after them', () => taken.includes(1), 60_000);
-      await waitFor('all of them set aside', async () => (await failedOf('many.failed')).length === many, 60_000);
+      await waitFor('the event after the bad ones', () => taken.includes(1), 60_000);
+      await waitFor('all bad events set aside', async () => (await failedOf('many.failed')).length === many, 60_000);
     });
   }, 150_000);
 
-  it('is set aside where it lacks what is to be written, and the others of its batch are taken', async () => {
+  it('is set aside if it lacks a required value, and the rest of its batch is taken', async () => {
     const kind = 'lacks.value';
     const taken: number[] = [];
     const takeAll = async (events: ReceivedEvent<{ n: number }>[], tx: Sql) => {
@@ -158,13 +158,13 @@ describe('an event that a consumer cannot take', () => {
     };
     for (const data of [{ n: 1 }, {}, { n: 2 }]) await publish(kind, JSON.stringify(envelope(kind, data)));
     const test = async () => {
-      await waitFor('the one without', async () => (await failedOf(kind).catch(() => [])).length === 1);
-      await waitFor('the others', () => taken.includes(1) && taken.includes(2));
+      await waitFor('the incomplete one', async () => (await failedOf(kind).catch(() => [])).length === 1);
+      await waitFor('the other events', () => taken.includes(1) && taken.includes(2));
     };
     await withConsumer(kind, takeAll, test);
   });
 
-  it('that waits in vain for a lock lets no other of its account wait as long, nor others behind them', async () => {
+  it('that times out waiting for a lock delays no other event of its account, nor other accounts', async () => {
     const kind = 'long.waited';
     const slow = envelope(kind, { n: -1 }).account;
     let waited = 0;
@@ -179,21 +179,21 @@ describe('an event that a consumer cannot take', () => {
     for (let n = 0; n < 20; n++) await publish(kind, JSON.stringify({ ...envelope(kind, { n }), account: slow }));
     await publish(kind, JSON.stringify(envelope(kind, { n: 20 })));
     await withConsumer(kind, each(take), async () => {
-      await waitFor('the event behind them', () => taken.includes(20));
-      await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 20);
-      // One of them is tried twice, with the others of its batch and alone, and none of the batches that follow.
+      await waitFor('the event behind the slow account', () => taken.includes(20));
+      await waitFor('slow events set aside', async () => (await failedOf(kind)).length === 20);
+      // One of them is attempted twice, in its batch and alone, and none of the batches that follow.
       expect(waited).toBeLessThanOrEqual(2);
       for (let n = 21; n < 24; n++) {
         await publish(kind, JSON.stringify({ ...envelope(kind, { n }), account: slow }));
         await publish(kind, JSON.stringify(envelope(kind, { n })));
-        await waitFor('the event behind it', () => taken.includes(n));
+        await waitFor('the event behind the slow one', () => taken.includes(n));
       }
-      await waitFor('them to be set aside', async () => (await failedOf(kind)).length === 23);
+      await waitFor('slow events set aside', async () => (await failedOf(kind)).length === 23);
       expect(waited).toBeLessThanOrEqual(2);
     });
   });
 
-  it('of an account that is locked is not dead after ten tries: whoever holds the lock ends some day', async () => {
+  it('of a locked account is not dead after ten attempts, since the lock ends some day', async () => {
     const kind = 'long.locked';
     let tries = 0;
     const taken: number[] = [];
@@ -203,7 +203,7 @@ describe('an event that a consumer cannot take', () => {
     };
     await withConsumer(kind, each(take), async (tick) => {
       await publish(kind, JSON.stringify(envelope(kind, { n: 1 })));
-      await waitFor('it is taken', () => {
+      await waitFor('the event to be taken', () => {
         tick(10_000);
         return taken.length === 1;
       });
@@ -220,19 +220,19 @@ describe('an event that a consumer cannot take', () => {
     await withConsumer('late.taken', each(take), async (tick) => {
       const text = JSON.stringify(envelope('late.taken', { n: 5 }));
       await publish('late.taken', text);
-      await waitFor('it is set aside', async () => (await failedOf('late.taken')).length === 1);
+      await waitFor('the event to be set aside', async () => (await failedOf('late.taken')).length === 1);
       works = true;
       tick(60_000);
-      await waitFor('it is taken', () => taken.length > 0);
-      await waitFor('its row is gone', async () => (await failedOf('late.taken')).length === 0);
+      await waitFor('the event to be taken', () => taken.length > 0);
+      await waitFor('its row to be deleted', async () => (await failedOf('late.taken')).length === 0);
       await publish('late.taken', text);
       await publish('late.taken', JSON.stringify(envelope('late.taken', { n: 6 })));
-      await waitFor('what came after', () => taken.includes(6));
+      await waitFor('the next event', () => taken.includes(6));
       expect(taken).toEqual([5, 7, 6, 7]);
     });
   });
 
-  it('is dead after ten tries, with its kind, account and the last reason', async () => {
+  it('is dead after ten attempts, with its kind, account and the last reason', async () => {
     let tries = 0;
     const take = () => {
       throw new Error(`try ${++tries} failed`);
@@ -240,10 +240,10 @@ describe('an event that a consumer cannot take', () => {
     await withConsumer('ever.failed', each(take), async (tick) => {
       const event = envelope('ever.failed', { n: 1 });
       await publish('ever.failed', JSON.stringify(event));
-      // Once for each try that has ended: in the middle of one, its lease would be over.
+      // Once for each ended attempt: in the middle of one, the clock would expire its lease.
       let ended = 0;
       const dead = await waitFor(
-        'it is dead',
+        'the event to be dead',
         async () => {
           const [row] = await failedOf('ever.failed');
           const isWaiting = row !== undefined && (row.tries === 1 || row.last_error !== null);
@@ -256,7 +256,7 @@ describe('an event that a consumer cannot take', () => {
         60_000,
       );
       expect(dead).toMatchObject({ account_id: event.account, tries: 10, kind: 'ever.failed' });
-      // The batch of one is tried twice when it comes, so that one bad event stops no other.
+      // A batch of one is attempted twice when it comes, so that one bad event stops no other.
       expect(dead.reason).toBe(`Error: try ${tries} failed`);
       expect(JSON.parse(dead.bytes.toString())).toEqual(event);
     });
@@ -264,7 +264,7 @@ describe('an event that a consumer cannot take', () => {
 });
 
 describe('events that failed', () => {
-  it('are taken again by account: thousands of one that fail each time delay no other', async () => {
+  it('are retried by account: thousands of failing events of one account delay no other account', async () => {
     const kind = 'often.failed';
     const others = envelope(kind, { n: 1 });
     const take = ({ data }: ReceivedEvent<{ n: number }>) => {
@@ -279,8 +279,8 @@ describe('events that failed', () => {
     await insert(others, others.account, 1);
     await withConsumer(kind, each(take), async (tick) => {
       const left = async () => await failedOf(kind);
-      await waitFor('the other account’s', async () => {
-        // The service itself, which has no such consumer, may have tried it: it is due again later.
+      await waitFor('the event of the other account', async () => {
+        // The service itself has no such consumer and may have attempted the event, which is then due again later.
         tick(10_000);
         return (await left()).every(({ account_id }) => account_id === failing.account);
       });

@@ -8,7 +8,7 @@ const request = { service: 'calendar', method: 'PATCH', target } as const;
 const read = contextReader(secret, 'calendar');
 const signed = (by = secret) => signContext(contextSigner(by, account), request, 1_500);
 
-it('reads what was signed with the same secret, until it is over', () => {
+it('reads a context signed with the same secret, until it expires', () => {
   expect(read(signed(), 'PATCH', target, 1_000)).toEqual(account);
   expect(read(signed(), 'PATCH', target, 1_500)).toEqual(account);
   expect(() => read(signed(), 'PATCH', target, 1_501)).toThrow('from the gateway only');
@@ -26,7 +26,7 @@ it('refuses a context that was made for another service, method, path or query',
   }
 });
 
-it('refuses what is missing, forged, changed or no context at all', () => {
+it('refuses a header that is missing, forged, changed or malformed', () => {
   const [payload, expiry, mac] = signed().split('.') as [string, string, string];
   const other = contextSigner('t'.repeat(32), { ...account, id: crypto.randomUUID() }).payload;
   const forged = signed('t'.repeat(32));

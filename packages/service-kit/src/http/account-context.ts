@@ -2,13 +2,13 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 import { AccountContext, ApiError, type ServiceName } from '@customer-platform/contracts/core';
 import { LRUCache } from 'lru-cache';
 
-/** The header in which the gateway hands a service the account it acts for. */
+/** The header in which the gateway passes a service the account. */
 export const contextHeader = 'platform-context';
 
-/** The header in which a service names the account of a hook to the gateway. */
+/** The header in which a service tells the gateway the account of a hook. */
 export const hookAccountHeader = 'hook-account';
 
-/** Maximum number of accounts whose payloads a process keeps parsed. */
+/** Maximum number of accounts whose parsed payloads a process caches. */
 const maxParsedPayloads = 1_000;
 
 /** Scope of a signed context: one request to one service. */
@@ -19,29 +19,29 @@ interface ContextRequest {
   target: string;
 }
 
-/** Material to sign one account's contexts: its JSON in base64url, and a key derived from the shared secret for exactly that text. */
+/** Material to sign one account's contexts: its JSON in base64url, and a key derived from it and the shared secret. */
 interface ContextSigner {
   readonly payload: string;
   readonly key: KeyObject;
 }
 
-/** Makes the signer of an account, once for all of its requests: so the HMAC of each request is over a short text. */
+/** Returns an account's signer, reused for all its requests, so that each HMAC covers only a short string. */
 export function contextSigner(secret: string, account: AccountContext): ContextSigner {
   const payload = Buffer.from(JSON.stringify(account)).toString('base64url');
   return { payload, key: keyOf(secret, payload) };
 }
 
 /**
- * Signs an account for one request: payload, expiry in unix ms and an HMAC-SHA256 over the expiry and the request, joined by dots. Whoever
- * sees it can repeat that request until `expiresAtMs` and nothing else.
+ * Signs an account for one request. Returns the payload, the expiry in Unix ms and an HMAC-SHA256 over expiry and request, joined by dots.
+ * The signature allows its holder nothing but to repeat that request until `expiresAtMs`.
  */
 export function signContext({ payload, key }: ContextSigner, request: ContextRequest, expiresAtMs: number): string {
   return `${payload}.${expiresAtMs}.${macOf(key, String(expiresAtMs), request)}`;
 }
 
 /**
- * Returns a reader of what `signContext` made for `service`. The reader throws an ApiError 401 key_required where the header is missing,
- * forged, expired or made for another request: a service serves nobody but the gateway.
+ * Returns a reader for contexts that `signContext` made for `service`, which serves only the gateway. The reader throws ApiError 401 key_required
+ * if the header is missing, forged, expired or made for another request.
  */
 export function contextReader(secret: string, service: ServiceName) {
   const known = new LRUCache<string, { key: KeyObject; account: AccountContext }>({ max: maxParsedPayloads });
@@ -54,7 +54,7 @@ export function contextReader(secret: string, service: ServiceName) {
       const message = 'This service accepts requests from the gateway only; call the public address.';
       throw new ApiError('key_required', message);
     }
-    // Only what is signed is read, or kept.
+    // Parses and caches only signed payloads.
     const account = signer?.account ?? AccountContext.parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
     if (!signer) known.set(payload, { key, account });
     return account;

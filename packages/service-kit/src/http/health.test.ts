@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../database/database.ts';
 import { healthServer, isDatabaseMoving } from './health.ts';
 
 const database = createServer();
-const dialled: Socket[] = [];
+const accepted: Socket[] = [];
 let http: Server;
 let sql: Database;
 let url: string;
@@ -15,8 +15,8 @@ let url: string;
 const portOf = (server: { address(): AddressInfo | string | null }) => (server.address() as AddressInfo).port;
 
 beforeEach(async () => {
-  // It takes connections and says nothing.
-  database.on('connection', (socket) => dialled.push(socket));
+  // Accepts connections and stays silent.
+  database.on('connection', (socket) => accepted.push(socket));
   await new Promise<void>((resolve) => database.listen(0, '127.0.0.1', resolve));
   sql = openDatabase(`postgres://nobody@127.0.0.1:${portOf(database)}/nothing`, { pool: 1, service: 'health' });
   const serve = healthServer({ service: 'health', version: '1', isAlive: () => isDatabaseMoving(sql) }, () => true);
@@ -26,29 +26,29 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await sql.end({ timeout: 0 });
-  for (const socket of dialled) socket.destroy();
+  for (const socket of accepted) socket.destroy();
   database.close();
   http.close();
 });
 
-it('a database that stands still is dialled once a second, however many ask whether the process is alive', async () => {
+it('a stuck database gets one connection attempt a second, however many clients ask for the health', async () => {
   sql`select 1`.catch(() => undefined);
-  await waitFor('the pool to dial', () => dialled.length === 1);
+  await waitFor('the pool to connect', () => accepted.length === 1);
   const now = performance.now.bind(performance);
   performance.now = () => now() + 31_000;
   try {
     const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await fetch(url)).status));
     expect(new Set(statuses)).toEqual(new Set([503]));
-    // One of them is the pool's own; where asking takes seconds there are a few more.
-    expect(dialled.length).toBeLessThan(10);
-    const before = dialled.length;
-    await waitFor('it to be dialled again', async () => (await fetch(url)).status === 503 && dialled.length > before);
+    // One connection is the pool's own. If the health checks take seconds, a few more follow.
+    expect(accepted.length).toBeLessThan(10);
+    const before = accepted.length;
+    await waitFor('another attempt', async () => (await fetch(url)).status === 503 && accepted.length > before);
   } finally {
     performance.now = now;
   }
 });
 
-it('a process behind a pooler is stuck only where that and the database can be dialled', async () => {
+it('a process behind a pooler is stuck only if pooler and database accept connections', async () => {
   const there = `postgres://nobody@127.0.0.1:${portOf(database)}/nothing`;
   const away = `postgres://nobody@127.0.0.1:${await freePort()}/nothing`;
   const standing = async (poolerUrl: string, directUrl: string) => {

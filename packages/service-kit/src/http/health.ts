@@ -8,47 +8,46 @@ import { isReading, pathOf, send } from './responses.ts';
 export interface Health {
   service: string;
   version: string;
-  /** Returns whether restarting the process would not help. */
+  /** Returns false if a restart would help the process. */
   isAlive(): Promise<boolean>;
 }
 
-/** A process is stuck whose statements do not end for this long although the database can be dialled. */
+/** A process is stuck if its queries do not end for this long while the database accepts connections. */
 const stuckMs = 30_000;
-const dialMs = 2_000;
-/** Time for which the outcome of a dial is used. */
-const dialledForMs = 1_000;
+const connectMs = 2_000;
+/** Time for which the outcome of a connection attempt is reused. */
+const reusedForMs = 1_000;
 
 /**
- * Returns whether a pool makes progress, or waits since the database is unavailable, or its pooler: where that has a database behind it, at `url`, both are dialled. One that
- * is there alone keeps who dials it waiting.
+ * Returns whether a pool makes progress, or waits because the database is unavailable. With a pooler, `url` leads to the database behind it. Then
+ * both must accept connections to count as available, since a pooler alone accepts clients and keeps them waiting.
  */
 export async function isDatabaseMoving(sql: Database, url?: string): Promise<boolean> {
-  return sql.pool.standsStillMs < stuckMs || !(await canDial(sql, url));
+  return sql.pool.standsStillMs < stuckMs || !(await canConnect(sql, url));
 }
 
-/** Dials of the last second: anybody may ask, as often as they like. */
-const dials = new WeakMap<Database, Promise<boolean[]>>();
+/** Connection attempts of the last second by pool, since anyone may ask for the health at any rate. */
+const attempts = new WeakMap<Database, Promise<boolean[]>>();
 
-/** Returns whether all can be dialled, or could be within the last second. */
-async function canDial(sql: Database, url: string | undefined): Promise<boolean> {
+/** Returns whether all servers accept connections now, or did within the last second. */
+async function canConnect(sql: Database, url: string | undefined): Promise<boolean> {
   const servers = [sql.options, ...(url ? [postgres(url, { max: 1 }).options] : [])];
-  const dialling = dials.get(sql) ?? Promise.all(servers.map(isThere));
-  if (!dials.has(sql)) setTimeout(() => dials.delete(sql), dialledForMs).unref();
-  dials.set(sql, dialling);
-  return (await dialling).every(Boolean);
+  const attempt = attempts.get(sql) ?? Promise.all(servers.map(acceptsConnections));
+  if (!attempts.has(sql)) setTimeout(() => attempts.delete(sql), reusedForMs).unref();
+  attempts.set(sql, attempt);
+  return (await attempt).every(Boolean);
 }
 
-async function isThere(server: postgres.ParsedOptions): Promise<boolean> {
-  return await dial(server, 0, dialMs).then(
+async function acceptsConnections(server: postgres.ParsedOptions): Promise<boolean> {
+  return await dial(server, 0, connectMs).then(
     (socket) => Boolean(socket.destroy()),
     () => false,
   );
 }
 
 /**
- * Returns a server of `/healthz` (whether the process is alive, and its version) and `/readyz` (whether it takes requests), which returns
- * whether the path was one of theirs. Readiness follows what the process itself is: a database that all share would take all of them out
- * of service at once. Throws 405.
+ * Returns a handler for `/healthz` (liveness and version) and `/readyz` (readiness) that returns whether it handled the path. Readiness covers only
+ * the process itself: an outage of a shared database would take all processes out of service at once. Throws 405 for other methods.
  */
 export function healthServer({ service, version, isAlive }: Health, isReady: () => boolean) {
   const sendHealth = async (response: ServerResponse) => {

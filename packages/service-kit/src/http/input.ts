@@ -6,12 +6,12 @@ import { describe, entries, invalid, invalidAt, nearest, pathText } from './inva
 
 /** Maximum depth of a JSON body. */
 const maxDepth = 32;
-/** Maximum number of values at all levels of a body: each is looked at, and a megabyte of JSON has room for half a million. */
+/** Maximum number of values at all levels of a body. Each is visited, and 1 MB of JSON may hold half a million. */
 const maxValues = 100_000;
 
 /**
- * Reads a JSON object of at most 100,000 values at all its levels from a body's bytes. Throws invalid_request with field body; an empty body
- * counts as `{}`.
+ * Parses a JSON object of at most 100,000 values in total from a body's bytes. An empty body counts as `{}`.
+ * Throws invalid_request with field body.
  */
 export function parseJsonObject(bytes: Buffer, contentType: string | undefined): Record<string, unknown> {
   if (bytes.length === 0) return {};
@@ -26,7 +26,7 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
   }
   const beyond = brokenBound(text, { depth: maxDepth, values: maxValues });
   if (beyond === 'depth') throw invalid('body', `body must not nest deeper than ${maxDepth} levels`);
-  if (beyond) throw invalid('body', `body must have at most ${maxValues} values at all its levels`);
+  if (beyond) throw invalid('body', `body must have at most ${maxValues} values in total`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -41,7 +41,7 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
 
 const isAscii = /^[\0-\x7f]*$/;
 
-/** Returns a JSON value with all texts in it, keys too, in NFC: however a client writes an accent, it is the same text. */
+/** Returns a JSON value with all strings and keys in Unicode NFC, so that accents are written in one way. */
 function normalized(value: unknown): unknown {
   if (typeof value === 'string') return value.normalize();
   if (typeof value !== 'object' || value === null) return value;
@@ -49,34 +49,34 @@ function normalized(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key.normalize(), normalized(entry)]));
 }
 
-/** Largest number, either way, that every reader of JSON takes as it was written. */
-const mostNumber = Number.MAX_SAFE_INTEGER;
+/** Largest absolute value that every JSON reader takes exactly. */
+const maxNumber = Number.MAX_SAFE_INTEGER;
 
-/** Returns why PostgreSQL cannot store a text or a number, as the end of a sentence that begins with its path; undefined where it can. */
+/** Returns why PostgreSQL cannot store a string or number, to follow its path in a message; undefined if it can. */
 function unstorable(value: unknown): string | undefined {
   if (typeof value === 'number')
-    return Math.abs(value) <= mostNumber ? undefined : `must be a number from -${mostNumber} to ${mostNumber}`;
+    return Math.abs(value) <= maxNumber ? undefined : `must be a number from -${maxNumber} to ${maxNumber}`;
   if (typeof value !== 'string') return undefined;
   if (value.includes('\0')) return 'must not contain the character NUL';
   return value.isWellFormed() ? undefined : 'must be well-formed Unicode, without lone surrogates';
 }
 
-/** Refuses what cannot be stored anywhere in a value of which no schema says more. */
+/** Refuses values that cannot be stored, anywhere in a value without a more specific schema. */
 function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
   const rule = unstorable(value);
   if (rule) throw invalidAt(path, rule);
   if (typeof value !== 'object' || value === null) return;
   for (const [key, entry] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
     const place = [...path, key];
-    const keyRule = key === '__proto__' ? 'is no key that can be stored' : unstorable(key);
+    const keyRule = key === '__proto__' ? 'is a reserved key; use another name' : unstorable(key);
     if (keyRule) throw invalidAt(place, keyRule);
     refuseUnstorable(entry, place);
   }
 }
 
-/** Maximum number of keys or entries of what the caller shapes. */
+/** Maximum number of keys or entries in a value whose shape the caller chooses. */
 const maxFreeSize = 10_000;
-/** Schemas that refuse every object: there is nothing to look at in one. */
+/** Types of schemas that reject every object, so that its content need not be read. */
 const scalars = new Set<string>([
   'string',
   'number',
@@ -85,13 +85,13 @@ const scalars = new Set<string>([
   'literal',
 ] satisfies z.core.$ZodTypeDef['type'][]);
 
-/** What null says in an optional field that has no other meaning for it: in a change that it should have no value, which its schema refuses. */
+/** Meaning of null in an optional field that does not allow null. In a change it means no value, which the schema rejects; elsewhere, left out. */
 type NullMeans = 'left out' | 'no value';
 
 /**
- * What a schema is asked about: the keys that it knows, without optional ones that are left out, at every level whose
- * shape is known; entries of lists are new, also in a change. Before any rule of a schema runs, lists and objects are held to their bounds and values that cannot be stored are
- * refused; keys that nobody knows are not even looked at, nor is anything in a value of the wrong type.
+ * Returns the part of a value that its schema checks: known keys at every level, without omitted optional ones. List entries count as new, even
+ * in a change. Before the schema runs, refuses oversized lists and objects and values that cannot be stored. Skips unknown
+ * keys and the content of values of a wrong type.
  */
 function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyKey[], nullMeans: NullMeans): unknown {
   const type = schema && inputOf(schema);
@@ -119,13 +119,13 @@ function prepared(schema: z.ZodType | undefined, value: unknown, path: PropertyK
   return known;
 }
 
-/** Refuses a key that a closed map, which contracts declare as a strict object, does not have: dropping it would lose what it says. */
+/** Refuses an unknown key of a closed map, which contracts declare as a strict object. Dropping it would lose data. */
 function refuseOtherKeys(known: readonly string[], value: object, path: PropertyKey[]): void {
   const other = Object.keys(value).find((name) => !known.includes(name));
   if (other !== undefined) throw invalidAt([...path, other], `is not one of ${known.join(', ')}`);
 }
 
-/** The schema that a value meets first: under optional, nullable and default wrappers, and before what is made of it. */
+/** Returns the schema that a value meets first, inside optional, nullable and default wrappers and before transforms. */
 function inputOf(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodPipe) return inputOf(schema.in as z.ZodType);
   const isWrapper =
@@ -134,7 +134,7 @@ function inputOf(schema: z.ZodType): z.ZodType {
 }
 
 function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): unknown[] {
-  const maximum = mostEntries(type);
+  const maximum = maxEntriesOf(type);
   if (maximum !== undefined && value.length > maximum) throw invalidAt(path, `must have at most ${entries(maximum)}`);
   const element = type.element as z.ZodType;
   const own = schemaOfEntry(element);
@@ -143,7 +143,7 @@ function preparedList(type: z.ZodArray, value: unknown[], path: PropertyKey[]): 
   );
 }
 
-/** Reads an entry that is taken or refused by itself. */
+/** Reads a list entry that is accepted or refused on its own. */
 function entryByItself(schema: z.ZodType, entry: unknown, path: PropertyKey[]): ListEntry<unknown> {
   try {
     return { value: parsed(schema, prepared(schema, entry, path, 'left out'), path) };
@@ -153,14 +153,14 @@ function entryByItself(schema: z.ZodType, entry: unknown, path: PropertyKey[]): 
   }
 }
 
-/** The field of an entry at `place` that a refusal names, which begins with its whole path; undefined where it is the entry itself. */
+/** Returns the field that a refusal names within the entry at `place`; undefined if it names the entry itself. */
 function fieldOf({ message }: ApiError, place: readonly PropertyKey[]): string | undefined {
   const [, field] = /^\.([^\s.[]+)/.exec(message.slice(pathText(place).length)) ?? [];
   return field;
 }
 
-/** The maximum that the schema of a list states. */
-function mostEntries(type: z.ZodArray): number | undefined {
+/** Returns the maximum length that a list's schema states. */
+function maxEntriesOf(type: z.ZodArray): number | undefined {
   const rules = (type.def.checks ?? []).map((check) => check._zod.def);
   const isMaximum = (rule: z.core.$ZodCheckDef): rule is z.core.$ZodCheckMaxLengthDef => rule.check === 'max_length';
   return rules.find(isMaximum)?.maximum;
@@ -173,7 +173,7 @@ function preparedUnknown(value: object, path: PropertyKey[]): object {
   return value;
 }
 
-/** Holds the entries of a map to its schema one by one, up to the first that is wrong: of all each rule that one breaks would be noted, a hundred thousand in a megabyte. */
+/** Checks a map entry by entry up to the first wrong one. Otherwise zod collects issues of up to 100,000 entries in 1 MB. */
 function preparedMap(type: z.ZodRecord, value: object, path: PropertyKey[]): object {
   preparedUnknown(value, path);
   if (!(type.valueType instanceof z.ZodUnknown)) {
@@ -182,7 +182,7 @@ function preparedMap(type: z.ZodRecord, value: object, path: PropertyKey[]): obj
   return value;
 }
 
-/** Of several shapes the first that fits; the value as it is where none does, for the schema to say what is wrong. */
+/** Returns the value prepared for the first shape that fits. If none fits, returns it unchanged, so that the schema reports the error. */
 function preparedUnion({ options }: z.ZodUnion, value: object, path: PropertyKey[], nullMeans: NullMeans): unknown {
   let refusal: ApiError | undefined;
   for (const option of options as z.ZodType[]) {
@@ -198,7 +198,7 @@ function preparedUnion({ options }: z.ZodUnion, value: object, path: PropertyKey
   return value;
 }
 
-/** A parser of one input (params or body) made from its schema once, when the operation is bound. `change` is the JSON of a PATCH. */
+/** Returns a parser for params or a body, built once when the operation is bound. `change` is the JSON of a PATCH. */
 export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'json' | 'change') {
   if (!schema) return (): Record<string, unknown> => ({});
   const nullMeans = source === 'change' ? 'no value' : 'left out';
@@ -206,13 +206,13 @@ export function inputParser(schema: z.ZodObject | undefined, source: 'text' | 'j
     parsed(schema, source === 'text' ? numbersFromText(schema, given) : prepared(schema, given, [], nullMeans), []);
 }
 
-/** A parser of a query. One that has a parameter which the operation does not have is refused: a mistyped filter must not return everything. */
+/** Returns a parser for a query. It refuses unknown parameters, since a mistyped filter must not return everything. */
 export function queryParser(schema: z.ZodObject | undefined) {
   const parse = inputParser(schema, 'text');
   const known = Object.keys(schema?.shape ?? {});
   const rule =
     known.length > 0
-      ? `is not a parameter of this operation; known are ${known.join(', ')}`
+      ? `is not a parameter of this operation; known parameters are ${known.join(', ')}`
       : 'is not a parameter: this operation has none';
   return (given: Record<string, unknown>): Record<string, unknown> => {
     const unknown = Object.keys(given).find((name) => !known.includes(name));
@@ -222,7 +222,7 @@ export function queryParser(schema: z.ZodObject | undefined) {
   };
 }
 
-/** A parser of the headers of a request that an operation reads. */
+/** Returns a parser for the request headers that an operation reads. */
 export function headersParser(schema: z.ZodObject | undefined) {
   const parse = inputParser(schema, 'text');
   const names = Object.keys(schema?.shape ?? {});
@@ -230,20 +230,20 @@ export function headersParser(schema: z.ZodObject | undefined) {
     parse(Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]])));
 }
 
-/** A date-time whose "+" was sent as it is: in a query it means a space. */
+/** A date-time whose "+" was not percent-encoded, which a query parser reads as a space. */
 const dateTimeWithSpace = /^(\d{4}-\d{2}-\d{2}T[\d:.]{5,18}) (\d{2}(?::?\d{2})?)$/i;
 
-/** The one value of a query's parameter. Throws where a parameter that is no list is given twice. */
+/** Returns the single value of a query parameter. Throws if a parameter that is not a list is given twice. */
 function queryValue(schema: z.ZodObject | undefined, name: string, value: unknown): unknown {
   const field = schema?.shape[name] as z.ZodType | undefined;
   if (!field) return value;
   if (Array.isArray(value) && !(inputOf(field) instanceof z.ZodArray)) throw invalidAt([name], 'must be given once');
   const parts = typeof value === 'string' ? dateTimeWithSpace.exec(value) : null;
-  // What is accepted with its space, such as a text to search for, stays as it is.
+  // A value that is valid with its space, such as a search string, stays as it is.
   return parts && !field.safeParse(value).success ? `${parts[1]}+${parts[2]}` : value;
 }
 
-/** A parser of a field `name` whose shape depends on another one, and which the contract declares as any object. Throws invalid_request with that field. */
+/** Returns a parser for field `name`, an object in the contract, whose shape depends on another field. Throws invalid_request with that field. */
 export function fieldParser<Schema extends z.ZodType>(schema: Schema, name: string) {
   return (value: unknown): z.output<Schema> => parsed(schema, prepared(schema, value, [name], 'left out'), [name]);
 }
@@ -255,7 +255,7 @@ function parsed<Schema extends z.ZodType>(schema: Schema, given: unknown, path: 
   throw invalidAt([...path, ...issue.path], describe(issue, given));
 }
 
-/** Values of queries, paths and forms are text; those whose schema is a number or a boolean become one where they are written as one. */
+/** Converts strings from queries, paths and forms to the numbers and booleans of their schemas, if written as such. */
 function numbersFromText(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
   const prepared: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {

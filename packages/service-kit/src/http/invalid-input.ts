@@ -1,21 +1,21 @@
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 
-/** Of a value that fits none of several shapes, what is wrong with the one that it came nearest to: is right the deepest. */
+/** Returns the issue of the shape that a union value comes nearest to: the one with the deepest path. */
 export function nearest(issue: z.core.$ZodIssue, given: unknown): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
   const value = valueAt(given, issue.path);
-  // Where no shape has the value's type, the union's own rule names all that would be right.
+  // If no shape has the value's type, the message of the union itself names all valid types.
   const isOfNoType = issue.errors.every(([first]) => first!.code === 'invalid_type' && first!.path.length === 0);
   if (isOfNoType && issue.message.startsWith('must')) return issue;
   const candidates = issue.errors.map(([first]) => nearest(first!, value));
-  // What is missing tells less than what is there and wrong.
+  // A missing field is a weaker hint than one that exists and is wrong.
   const depthOf = ({ path }: z.core.$ZodIssue) => path.length - (valueAt(value, path) === undefined ? 0.5 : 0);
   const best = candidates.reduce((one, other) => (depthOf(other) > depthOf(one) ? other : one));
   return { ...best, path: [...issue.path, ...best.path] };
 }
 
-/** Returns what would be right, as the end of a sentence that begins with the path. Messages of the contracts begin with "must". */
+/** Returns what would be right, to follow the path in a message. Messages of the contracts begin with "must". */
 export function describe(issue: z.core.$ZodIssue, input: unknown): string {
   const isMissing = valueAt(input, issue.path) === undefined;
   if (isMissing && issue.code !== 'custom') return 'is required';
@@ -36,7 +36,7 @@ export function describe(issue: z.core.$ZodIssue, input: unknown): string {
   }
 }
 
-/** Returns the value at a path; of a text that a schema takes for a list the text itself. */
+/** Returns the value at a path. If a schema reads a string as a list, returns the string. */
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value = input;
   for (const key of path) {
@@ -58,19 +58,19 @@ function sizeOf(origin: string, bound: 'at least' | 'at most', count: number): s
   return `be ${bound} ${count}`;
 }
 
-/** A number of entries as messages say it. */
+/** Formats a number of entries for messages. */
 export function entries(count: number): string {
   return count === 1 ? '1 entry' : `${count} entries`;
 }
 
-/** A path as messages show it: `rules.conditions[2].days`. */
+/** Formats a path for messages: `rules.conditions[2].days`. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((key, index) => (typeof key === 'number' ? `[${key}]` : index ? `.${String(key)}` : String(key)))
     .join('');
 }
 
-/** The refusal of what is at a path; of keys of the caller's it shows the first hundred characters. */
+/** Returns the refusal of the value at a path. Shows only 100 characters of each key, since callers choose keys. */
 export function invalidAt(full: readonly PropertyKey[], rule: string): ApiError {
   const path = full.map((key) => (typeof key === 'string' ? firstCodePoints(key.toWellFormed(), 100) : key));
   const field = path.length === 0 ? 'body' : String(path[0]);

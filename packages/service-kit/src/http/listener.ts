@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { parse as parseQuery } from 'node:querystring';
 import express, { type Express } from 'express';
 
-/** Largest head of a request that the gateway takes, in bytes. */
+/** Maximum size of a request head at the gateway, in bytes. */
 export const gatewayHeadBytes = 16_384;
-/** Largest that a service takes: the gateway adds headers of its own. */
+/** Maximum size at a service, since the gateway adds headers. */
 const serviceHeadBytes = 2 * gatewayHeadBytes;
 
-/** Longer than the gateway keeps a socket idle, so that it never sends into one that closes. */
+/** Longer than the gateway keeps an idle socket, so that it never sends into a closing one. */
 const keepAliveMs = 75_000;
 
-/** By default those after the thousandth are left out, as if a list had no such filter; a head has room for a few thousand. */
+/** Reads all parameters. Node.js drops those after the thousandth by default, as if a list had no such filter. */
 const everyParameter = { maxKeys: 0 };
 
-/** An Express app as every listener of ours has it; `locals.beganMs` of a response is when its request came. */
+/** Returns an Express app with the platform's settings. `locals.beganMs` of a response is the time at which its request came. */
 export function createApp(): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -30,17 +30,17 @@ export function createApp(): Express {
   return app;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Listener {
   url: string;
   server: Server;
-  /** Ends each connection with its next response, while serving on: whoever connects again is led to another process. */
+  /** Closes each connection after its next response while still serving, so that clients reconnect to another process. */
   drain(): void;
-  /** Refuses new connections and waits at most `drainMs` for requests that were taken. */
+  /** Refuses new connections and waits at most `drainMs` for accepted requests. */
   close(drainMs: number): Promise<void>;
 }
 
-/** Listens on an address. A request's head has at most `headBytes`, as the gateway sends it unless given. */
+/** Listens on an address. `headBytes` limits a request's head; by default it fits requests from the gateway. */
 export async function listen(
   handler: Express | Parameters<typeof createServer>[1],
   port: number,
@@ -64,7 +64,7 @@ export async function listen(
     },
     async close(drainMs) {
       const closed = new Promise((resolve) => server.close(resolve));
-      // A connection does not become idle at once after its last response: it is swept, not waited for.
+      // A connection is not idle at once after its last response, so a timer keeps closing idle connections.
       const sweep = setInterval(() => server.closeIdleConnections(), 50);
       const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
       await closed;

@@ -19,7 +19,7 @@ const fieldsOf = (some: readonly Operation[]) =>
   );
 const fields = fieldsOf(changes);
 
-/** What a body is taken as, or the field that its refusal names. */
+/** Returns the value that a body is taken as, or the field that its refusal names. */
 function taken(operation: Operation, given: object): Record<string, unknown> | { refused: string | undefined } {
   try {
     const body = Buffer.from(JSON.stringify(given));
@@ -35,7 +35,7 @@ function nullIn(operation: Operation, name: string): { value: unknown } | { refu
   return 'refused' in parsed ? (parsed as { refused: string }) : { value: parsed[name] };
 }
 
-it('there are changes to look at', () => expect(changes.length).toBeGreaterThan(12));
+it('there are changes to check', () => expect(changes.length).toBeGreaterThan(12));
 
 it.each(fields)('null clears a field of a PATCH or is refused, and is never ignored (%s)', (_, operation, name) => {
   const taken = nullIn(operation, name);
@@ -58,7 +58,7 @@ const clearedFields: Record<string, string[]> = {
   updateTemplates: ['appointment_booked', 'appointment_reminder', 'appointment_rescheduled'],
 };
 
-it('null clears what may be null or empty, and nothing else', () => {
+it('null clears fields that may be null or empty, and no others', () => {
   const cleared = fields.filter(([, operation, name]) => 'value' in nullIn(operation, name)).map(([title]) => title);
   const expected = Object.entries(clearedFields).flatMap(([key, names]) => names.map((name) => `${key}: ${name}`));
   expect(cleared.toSorted()).toEqual(expected.toSorted());

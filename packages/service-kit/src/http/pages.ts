@@ -3,32 +3,32 @@ import type { Sql } from '../database/database.ts';
 import type { Fragment } from '../database/queue-rows.ts';
 import { countWithin } from '../values/count-within.ts';
 
-/** A list as its operation knows it: how it is read, continued and shown. */
+/** How an operation reads, continues and shows its list. */
 interface List<Row, Item, Position> {
-  /** Returns the position that a cursor names; undefined where the list has none such. */
+  /** Returns the position that a cursor names; undefined if the list has no such position. */
   position(cursor: string): Promise<Position | undefined>;
-  /** Returns at most `limit` rows after a position, those from the beginning where it is undefined. */
+  /** Returns at most `limit` rows after a position, or from the beginning if undefined. */
   rows(after: Position | undefined, limit: number): Promise<readonly Row[]>;
   item(row: Row): Item;
-  /** Returns about how many bytes a row takes; `fewBytes` where a hundred of the largest rows take no more than 4 MiB. */
+  /** Returns the approximate bytes of a row. Use `fewBytes` if a hundred of the largest rows take at most 4 MiB. */
   bytes(row: Row): number;
-  /** The column that is a row's cursor. */
+  /** The column used as a row's cursor. */
   cursor: keyof Row;
 }
 
-/** Bounds of the rows that a list's statement returns: at most `limit`, after a position, or from the beginning. */
+/** Bounds of a list's query: at most `limit` rows, after a position or from the beginning. */
 export interface PageBounds<Position> {
   after: Position | undefined;
   limit: number;
 }
 
-/** About how many bytes a page has: it ends sooner where its rows are large, so that no client makes a process hold very much. */
+/** Approximate limit of a page in bytes. A page of large rows ends early, so that no client makes a process hold too much. */
 export const maxPageBytes = 2_097_152;
 
 /**
- * Selects those rows of `page` that fit into a page by their column `bytes`, and the one after them, which says that there is more: the
- * others never leave the database. `page` is in this `order`, and has its limit. A row counts as a page at most: the one after a first
- * row that is larger is read too.
+ * Selects the rows of `page` that fit into one page by their column `bytes`, and the next row. That row shows that more follow. The rest never
+ * leaves the database. `page` has this `order` and its own limit. A row counts as at most one full page, so the row after an oversized first row is
+ * read too.
  */
 export const withinPageBytes = (sql: Sql, page: Fragment | ReturnType<Sql>, order: Fragment): Fragment => sql`
   select * from (
@@ -38,13 +38,12 @@ export const withinPageBytes = (sql: Sql, page: Fragment | ReturnType<Sql>, orde
   ) as page
   where coalesce(bytes_before, 0) <= ${maxPageBytes} order by ${order}`;
 
-/** The `bytes` of a list whose rows are so small that its limit bounds a page. */
+/** The `bytes` of a list with rows so small that `limit` alone bounds a page. */
 export const fewBytes = () => 0;
 
 /**
- * Returns the page of a list that a query asks for: `limit` rows, or fewer where they have more than about 2 MiB. Reads one row more than
- * it shows, which says that there is more. Throws
- * invalid_request, field starting_after, for a cursor that the list does not have.
+ * Returns the page of a list that a query asks for. It has `limit` rows, or fewer if they exceed about 2 MiB. Reads one row more, to know
+ * whether more follow. Throws invalid_request, field starting_after, for a cursor that the list does not have.
  */
 export async function readPage<Row, Item, Position>(
   { limit, starting_after: cursor }: { limit: number; starting_after?: string | undefined },
@@ -63,10 +62,10 @@ export async function readPage<Row, Item, Position>(
   };
 }
 
-/** Returns the `position` of a list whose positions are UUIDs; `isKnown` says whether the list has one. */
+/** Returns the `position` function of a list with UUID positions. `isKnown` returns whether the list has a position. */
 export const uuidPosition = (isKnown: (id: string) => unknown) => idPosition(uuidCursor, isKnown);
 
-/** Returns the `position` of a list whose positions are integers; `isKnown` says whether the list has one. */
+/** Returns the `position` function of a list with integer positions. `isKnown` returns whether the list has a position. */
 export const integerPosition = (isKnown: (id: number) => unknown) => idPosition(integerCursor, isKnown);
 
 function idPosition<Id>(parse: (cursor: string) => Id, isKnown: (id: Id) => unknown) {
@@ -76,14 +75,14 @@ function idPosition<Id>(parse: (cursor: string) => Id, isKnown: (id: Id) => unkn
   };
 }
 
-/** The UUID that a cursor is. Throws the refusal of a bad cursor where it is none. */
+/** Returns the UUID in a cursor. Throws invalid_request, field starting_after, if the cursor is not a UUID. */
 export function uuidCursor(cursor: string): string {
   const parsed = uuid.safeParse(cursor);
   if (!parsed.success) throw badCursor();
   return parsed.data;
 }
 
-/** The integer id that a cursor is. Throws the refusal of a bad cursor where it is none. */
+/** Returns the integer id in a cursor. Throws invalid_request, field starting_after, if the cursor is not an id. */
 export function integerCursor(cursor: string): number {
   const id = /^[1-9]\d{0,9}$/.test(cursor) ? Number(cursor) : Number.NaN;
   if (!(id <= maxIntegerId)) throw badCursor();

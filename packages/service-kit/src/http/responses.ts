@@ -9,15 +9,15 @@ import { type Logger, withWorkContext } from '../telemetry/logging.ts';
 import { requestDuration } from '../telemetry/request-metrics.ts';
 import { httpMethod, inSpan, SpanKind, setHttpStatus, traceOfRequest } from '../telemetry/telemetry.ts';
 
-/** Status by which logs and metrics name a request whose client disconnected. */
+/** Status of a request whose client disconnected, in logs and metrics. */
 export const clientGone = 499;
 
-/** A path template of the contracts as Express has it: `{name}` is `:name`. */
+/** Converts a contract's path template to the syntax of Express: `{name}` becomes `:name`. */
 export function routePattern(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
-/** Responds to OPTIONS with the methods that a path has, and refuses those that it does not have. */
+/** Responds to OPTIONS with the methods that a path allows, and refuses other methods. */
 export function refuseOtherMethods(app: Express, path: string, allow: string): void {
   app.all(path, (request: Request, response: Response) => {
     if (request.method !== 'OPTIONS') throw methodRefusal(request.method, allow);
@@ -25,13 +25,13 @@ export function refuseOtherMethods(app: Express, path: string, allow: string): v
   });
 }
 
-/** The refusal of a method that a path does not have; `allow` names those that it has. */
+/** Returns the refusal of a method that a path does not allow; `allow` lists those that it allows. */
 export function methodRefusal(method: string, allow: string): ApiError {
   const message = `${method} is not allowed at this path; use a method listed in Allow`;
   return new ApiError('invalid_request', message, { status: 405, headers: { Allow: allow } });
 }
 
-/** Responds to OPTIONS: `allow` names the methods that the path has. */
+/** Responds to OPTIONS; `allow` lists the methods that the path allows. */
 export function sendAllow(response: ServerResponse, allow: string): void {
   response.setHeader('Allow', allow);
   send(response, 204, null);
@@ -51,7 +51,7 @@ export function pathOf(request: IncomingMessage): string {
   return request.url!.split('?', 1)[0]!;
 }
 
-/** Sends envelopes for what no route took, and for what is refused before its handler. Goes last. */
+/** Sends error envelopes for requests without a route and for requests refused before their handler. Must come last. */
 export function endWithEnvelopes(app: Express, log: Logger): void {
   app.use((_request: Request, response: Response) => {
     refuseUnhandled(response, new ApiError('not_found', 'No operation exists at this path'), log);
@@ -61,7 +61,7 @@ export function endWithEnvelopes(app: Express, log: Logger): void {
   });
 }
 
-/** Refuses a request that reaches no handler, and measures it as handlers do: without a route, since it may have none. */
+/** Refuses a request that reaches no handler, and records its duration without a route. */
 export function refuseUnhandled(response: Response, error: unknown, log: Logger): void {
   const status = sendError(response, error, log);
   const ms = performance.now() - Number(response.locals.beganMs);
@@ -70,7 +70,7 @@ export function refuseUnhandled(response: Response, error: unknown, log: Logger)
   if (log.isLevelEnabled('debug')) log.debug({ status, ms }, 'request');
 }
 
-/** Sends JSON text, or no body where it is null. */
+/** Sends a JSON string, or no body if it is null. */
 export function send(response: ServerResponse, status: number, body: string | null): void {
   response.statusCode = status;
   if (body === null) {
@@ -82,15 +82,15 @@ export function send(response: ServerResponse, status: number, body: string | nu
   response.end(body);
 }
 
-/** Time after which readers of a stream of events that was ended connect again, spread so that they do not come at once. */
+/** Delay after which readers of a closed event stream reconnect, spread so that they do not come all at once. */
 const retryMs = { shortest: 500, longest: 3_000 };
 
-/** Returns the line that has the reader of a stream that ends connect again, some time later at random. */
+/** Returns the stream's line that makes its reader reconnect after a random delay. */
 export function retrySoon(): string {
   return `retry: ${Math.round(retryMs.shortest + Math.random() * (retryMs.longest - retryMs.shortest))}\n\n`;
 }
 
-/** Sends a refusal's envelope, with its code as a header too, for HEAD and the logs of proxies; where a response has begun the connection is cut, for only so does the client learn that it is not whole. */
+/** Sends a refusal's envelope, with its code as a header. Cuts a response that has begun, so that the client knows it is incomplete. */
 export function sendRefusal(response: ServerResponse, refusal: ApiError): void {
   if (response.headersSent) {
     response.destroy();
@@ -102,8 +102,8 @@ export function sendRefusal(response: ServerResponse, refusal: ApiError): void {
 }
 
 /**
- * Sends an error's envelope and returns its status; what is no ApiError is our fault: 500, logged once with its cause, which is not sent. Sends
- * nothing where nobody waits: 499.
+ * Sends an error's envelope and returns its status. An error other than ApiError is a 500, logged with its cause, which the client does not get.
+ * If the client disconnected, sends nothing and returns 499.
  */
 export function sendError(response: ServerResponse, error: unknown, log: Logger): number {
   if (error instanceof ClientGone) return clientGone;
@@ -112,7 +112,7 @@ export function sendError(response: ServerResponse, error: unknown, log: Logger)
   return refusal.status;
 }
 
-/** The refusal for a failure of ours, which the log has. */
+/** Returns the refusal for an internal failure, whose details are in the log. */
 export function internalError(): ApiError {
   const message = 'Something went wrong on our side; the Request-Id identifies this failure in our logs';
   return new ApiError('internal_error', message);
@@ -128,7 +128,7 @@ function toApiError(error: unknown, log: Logger): ApiError {
     return serviceUnavailable('The service cannot reach its database; try again shortly', error);
   }
   if (isTemporaryFailure(error)) {
-    log.warn({ err: error }, 'a statement was given up');
+    log.warn({ err: error }, 'a query timed out or conflicted with another one');
     return serviceUnavailable('The request took too long or conflicted with another one; try again shortly', error);
   }
   log.error({ err: error }, 'a request failed');
@@ -153,7 +153,7 @@ function fromExpress(error: unknown): unknown {
   return error;
 }
 
-/** Responds to a request of a route in a span of its own and with its id in the log; `respond` returns the status. */
+/** Responds to a routed request in a span of its own, with the request id in the log. `respond` returns the status. */
 export function inServerSpan(
   request: Request,
   { route, attributes = {}, isUntraced = false }: { route: string; attributes?: Attributes; isUntraced?: boolean },

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { account } from '../../test/account.ts';
 import { AccountDirectory } from './account-directory.ts';
 
-it('knows what it asked for, each account asked for once', async () => {
+it('knows the accounts that it fetched, and fetches each once', async () => {
   const asked: string[] = [];
   const directory = new AccountDirectory(async (id) => {
     asked.push(id);
@@ -14,7 +14,7 @@ it('knows what it asked for, each account asked for once', async () => {
   expect(asked.sort()).toEqual([account.id, 'nobody']);
 });
 
-it('forgets an account that changes, also one that is just being fetched', async () => {
+it('forgets an account that changes, even while it is being fetched', async () => {
   const { promise: changed, resolve: change } = Promise.withResolvers<void>();
   const replies = [account, { ...account, suspended: true }];
   const directory = new AccountDirectory(async () => {

@@ -20,46 +20,46 @@ export interface WorkCall<Resources> {
   now: Date;
   log: Logger;
   resources: Resources;
-  /** Publishes an event with this transaction, as the account that it belongs to, in the active trace or `trace`. Returns its id. */
+  /** Publishes an event of an account with this transaction, in the active trace or `trace`. Returns its id. */
   emit<Event extends EventDefinition>(
     event: Event,
     account: EventAccount,
     data: EventData<Event>,
     trace?: TraceHeaders,
   ): string;
-  /** The same for every row that `rows` selects, whose one column `data` is the event's data as json. Returns how many. */
+  /** Publishes an event for each row of `rows`, whose one column `data` is the event's data as JSON. Returns their number. */
   emitEach(event: EventDefinition, account: EventAccount, rows: ReturnType<Sql>): Promise<number>;
   /**
-   * The accounts with these ids, those that there are. Where one is not known, the transaction is rolled back, the gateway asked
-   * (once a minute each), and the work begins again: call it before anything that a rollback does not undo.
+   * Returns the existing accounts among these ids. If one is not cached, rolls back, asks the gateway (at most once a minute per account) and
+   * restarts the work. Call it before anything that a rollback does not undo.
    */
   findAccounts(accountIds: string[]): ReadonlyMap<string, AccountContext>;
-  /** The same instant in the time of an account, where the work is of several. */
+  /** The same instant in an account's time, for work of several accounts. */
   nowOf(accountId: string): Date;
 }
 
-/** Work that is looked for again and again: due rows, retention. Any number of processes may run the same job. */
+/** Repeated work, such as due rows or retention. Any number of processes may run the same job. */
 export interface Job<Resources> {
   name: string;
-  /** The pause after a round that found nothing more; where its rows are watched, that before it goes on with those that it left. */
+  /** Pause after a round that found nothing more. With watched rows, the pause before rows that it left. */
   everyMs: number;
-  /** The queue that it works on: while operators pause all of that it does not run. */
+  /** The queue that it works on. The job does not run while operators pause the whole queue. */
   queue?: ReportedQueue;
-  /** Rows by whose time it has something to do, where they are not those of its queue. */
+  /** Rows at whose time it has work, if they are not those of its queue. */
   due?: ClockedRows;
-  /** Rows that it sleeps for, where they are not those of `due` or its queue; a job without any runs every `everyMs`. */
+  /** Rows that wake it, if they are not those of `due` or its queue. A job without any runs every `everyMs`. */
   watched?: readonly WatchedRows[];
-  /** Statement timeout, where longer than the usual 5 s: it has connections of its own then. */
+  /** Statement timeout, if longer than the usual 5 s. The job then has connections of its own. */
   statementMs?: number;
   /**
-   * One round in one transaction, bounded in rows: claims with `for update skip locked` what it does. One by the real time may run beside one by a clock.
-   * Nothing is done of what operators paused of its queue, nor of accounts outside of `scope`. Returns whether more may be waiting: then the
-   * next round follows at once. Throws RoundLeft to have all of it rolled back without a failure.
+   * Runs one round in one transaction, and claims a bounded number of rows with `for update skip locked`. A round by real time and one by a
+   * sandbox clock may run concurrently. Skips paused parts of its queue and accounts outside `scope`. Returns whether more rows may wait; the next
+   * round then follows at once. Throws RoundLeft to roll back without a failure.
    */
   run(call: WorkCall<Resources>, scope: Scope): Promise<boolean>;
   /**
-   * Called in a transaction of its own after a round that failed and was rolled back, but not where the database or another service was
-   * unavailable: has what failed wait, so that others come before it.
+   * Called in its own transaction after a round failed and was rolled back, to postpone the failed work. Not called if the database or another
+   * service was unavailable.
    */
   failed?(call: WorkCall<Resources>, error: unknown): Promise<void>;
 }
@@ -68,7 +68,7 @@ export interface Job<Resources> {
 export interface WorkContext<Resources> {
   sql: Database;
   log: Logger;
-  /** The time of the account whose work is under way; the real time where it has no clock of its own, or is nobody's. */
+  /** The time of the account whose work is in progress; real time without a sandbox clock or an account. */
   clock: () => Date;
   clocks: Clocks;
   clockWork: ClockWork;
@@ -76,21 +76,21 @@ export interface WorkContext<Resources> {
   accounts: AccountDirectory;
   queues: Queues;
   watch: Pick<DueWatch, 'run' | 'lookSoon'>;
-  /** Says that a transaction with events has committed. */
+  /** Reports that a transaction with events has committed. */
   eventsCommitted(): void;
 }
 
-/** Thrown by a round of a job that leaves its work to others: it is rolled back without having failed, and the next round follows at once. */
+/** Thrown by a round that leaves its work to others. It is rolled back without a failure, and the next round follows at once. */
 export class RoundLeft extends Error {}
 
-/** Work needs accounts that have to be asked for, whose ids are its cause: not while it holds a transaction. */
+/** Work needs accounts that are not cached, whose ids are its cause. They are fetched outside the transaction. */
 class UnknownAccounts extends Error {}
 
 const maxRounds = 10;
 
 type Work<Resources, Result> = (call: WorkCall<Resources>) => Promise<Result>;
 
-/** Runs `work` in one transaction with what it emits, under the hold of the changes of the account that it is of, if of one; says so after the commit. */
+/** Runs `work` with its events in one transaction, which holds the changes of `accountId`, if given. Reports the commit. */
 export async function inWorkTransaction<Resources, Result>(
   context: WorkContext<Resources>,
   work: Work<Resources, Result>,
@@ -156,7 +156,7 @@ function knownAccounts(accounts: AccountDirectory, ids: string[]): ReadonlyMap<s
 /** Longest pause after a failed round. */
 const slowestRetryMs = 60_000;
 
-/** Runs one job until stopped: by the real time in a loop of its own, which sleeps until its rows are due, and by the clocks of accounts where these have something due. */
+/** Runs one job until stopped. By real time, a loop sleeps until rows are due; by sandbox clocks, it runs for due rows. */
 export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Resources>): Pick<WakeLoop, 'stop'> {
   const { everyMs, queue } = job;
   const { queues, clockWork, watch } = context;

@@ -22,7 +22,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** Handles a request in this process, by `clocks`. */
+/** Handles a request in this process, with `clocks`. */
 function handleHere(handler: BoundRequest<undefined>, clocks: Clocks): void {
   const connections = new Connections(4, () => 0);
   const log = createLogger('test', 'silent');
@@ -30,7 +30,7 @@ function handleHere(handler: BoundRequest<undefined>, clocks: Clocks): void {
   handleRequests(bus, [handler], { ...work, resources: undefined, eventsCommitted: () => undefined } as never);
 }
 
-it('requests for one account that wait leave connections to those for others and for operators', async () => {
+it('waiting requests for one account leave connections to other accounts and operators', async () => {
   const countDoors = internalRequest('countDoors', 'cdp', z.object({}), z.object({ doors: z.number() }));
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   let [waiting, most] = [0, 0];
@@ -51,7 +51,7 @@ it('requests for one account that wait leave connections to those for others and
   expect(most).toBe(3);
 });
 
-it('a request for a sandbox is done at the time of the asker at the earliest, also where a move is not known yet', async () => {
+it('a request for a sandbox runs at the time of the asker or later, even if a move is not known yet', async () => {
   const tellTime = internalRequest('tellTime', 'cdp', z.object({}), z.object({ ms: z.number() }));
   const real = Date.parse('2026-11-20T09:00:00Z');
   handleHere(

@@ -6,7 +6,7 @@ import type { Connections } from '../fairness/fair-permits.ts';
 import { noAccount } from '../values/no-account.ts';
 import { inWorkTransaction, type WorkCall, type WorkContext } from './jobs.ts';
 
-/** Context of an internal request's handler: it reads on `sql`, and changes in `change`, one transaction with its events. */
+/** Context of an internal request's handler. It reads on `sql` and writes in `change`, one transaction with its events. */
 export interface RequestCall<Resources> {
   sql: Database;
   accountId: string;
@@ -22,7 +22,7 @@ export interface BoundRequest<Resources, Key = string> {
   handle(call: RequestCall<Resources>, input: never): Promise<unknown>;
 }
 
-/** The replies to a contract's internal requests, each under its request's key: none missing, none of another contract. */
+/** The handlers of a contract's internal requests by request key. The type requires all of them and allows no others. */
 export type RepliesTo<Contract, Resources = undefined> = {
   [Key in keyof RequestsIn<Contract>]: BoundRequest<Resources, Key>;
 };
@@ -35,7 +35,7 @@ export function handleRequest<Request extends InternalRequest, Resources = unkno
   return { request, handle: handle as BoundRequest<Resources>['handle'] };
 }
 
-/** Returns the reply to a change that operators ask for: what it matched, or why it is refused, as its customer would be. */
+/** Returns the reply to an operator's change: the number of matches, or the refusal that a customer would get. */
 export async function matchedOrRefusal(
   change: () => Promise<{ matched: number }>,
 ): Promise<{ matched: number; refusal: z.input<typeof changeRefusal> }> {
@@ -50,7 +50,7 @@ export async function matchedOrRefusal(
   }
 }
 
-/** Handles requests from the bus for as long as it is connected, each with one of the connections that its account may have. */
+/** Handles requests from the bus, each with one of the connections of its account. */
 export function handleRequests<Resources>(
   bus: Bus,
   requests: readonly BoundRequest<Resources>[],
@@ -61,7 +61,7 @@ export function handleRequests<Resources>(
     bus.handle(request, (accountId, input, aheadMs) => {
       const change: RequestCall<Resources>['change'] = (work) => inWorkTransaction(context, work, accountId);
       const handled = () => handle({ sql, accountId, resources, now: clock(), change }, input as never);
-      // Operators ask for no account: what they see of a process must not depend on who has its connections.
+      // Operators' requests have no account. Their view of a process must not depend on free connections.
       if (accountId === noAccount) return handled() as never;
       return connections.use(accountId, undefined, () => clocks.by(accountId, handled, aheadMs)) as never;
     });

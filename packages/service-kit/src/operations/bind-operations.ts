@@ -11,10 +11,10 @@ import { type BindingContext, read, Steps } from './call.ts';
 import type { BeginStream, BoundOperation } from './operation.ts';
 import { write } from './write.ts';
 
-/** Maximum number of requests that are worked on at once; more are refused with 503 rather than queued without bound. */
+/** Maximum number of concurrent requests. More get 503 instead of joining an unbounded queue. */
 const maxConcurrentRequests = 1_000;
 
-/** Serves operations on an Express app: one route each, from its contract. */
+/** Serves operations on an Express app, with one route each by its contract. */
 export function bindOperations<Resources>(
   app: Express,
   operations: readonly BoundOperation<Resources>[],
@@ -28,7 +28,7 @@ export function bindOperations<Resources>(
     const handle = (request: Request, response: Response) => {
       response.locals.operation = operation.key;
       const attributes = { 'url.path': pathOf(request), 'platform.operation': operation.key };
-      // Operators' reads are repeated by what shows the traces.
+      // Leaves out operators' reads, since tools that show traces poll them.
       const isUntraced = operation.method === 'GET' && operation.path.startsWith('/admin/');
       const span = { route: operation.path, attributes, isUntraced };
       return inServerSpan(request, span, () => serve(steps, request, response));
@@ -45,8 +45,8 @@ export function bindOperations<Resources>(
 }
 
 /**
- * Returns a handler that marks every response of an operation that will end, refusals too: `Deprecation` (RFC 9745) and `Sunset`
- * (RFC 8594) have the days, `Link` the path of its successor, with the values of the parameters that both paths have.
+ * Returns a handler that marks every response of a deprecated operation, including refusals. `Deprecation` (RFC 9745) and `Sunset` (RFC 8594)
+ * hold the days. `Link` holds the path of its successor, with the values of the parameters that both paths have.
  */
 function markDeprecated({ since, sunset, instead }: Deprecation): RequestHandler {
   const headers = { Deprecation: `@${Date.parse(since) / 1_000}`, Sunset: new Date(sunset).toUTCString() };
@@ -59,7 +59,7 @@ function markDeprecated({ since, sunset, instead }: Deprecation): RequestHandler
   };
 }
 
-/** Responds to a request, whatever happens, and measures how long that takes; returns the status. */
+/** Responds to a request, whatever happens, records the duration and returns the status. */
 async function serve<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const beganMs = performance.now();
   const method = httpMethod(request.method);
@@ -83,7 +83,7 @@ async function serve<Resources>(steps: Steps<Resources>, request: Request, respo
   return status;
 }
 
-/** Responds to a request; returns the status. Throws what it is refused with. */
+/** Responds to a request and returns the status. Throws the refusal. */
 async function respond<Resources>(steps: Steps<Resources>, request: Request, response: Response): Promise<number> {
   const { operation, context } = steps;
   const { connections } = context;
@@ -96,7 +96,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
     const account = context.authenticate(request);
     if (account.id !== noAccount) describeSpan({ 'platform.account': account.id });
     if (operation.streams) {
-      // It counts as a request until it has begun.
+      // A stream counts as a request until it has begun.
       const begin = (await read(steps, request, account)) as BeginStream;
       begin(response);
       return operation.status;
@@ -108,7 +108,7 @@ async function respond<Resources>(steps: Steps<Resources>, request: Request, res
     }
     const served = await context.clocks.by(account.id, () => write(steps, request, account));
     if (served.isReplay) response.setHeader('Idempotent-Replayed', 'true');
-    // A refusal that is stored under a key is sent as it is stored: without its headers.
+    // A refusal stored under a key is sent without its own headers, so its code comes from the body.
     if (served.status >= 400) response.setHeader('Error-Code', (JSON.parse(served.body!) as ErrorEnvelope).error.code);
     send(response, served.status, served.body);
     return served.status;

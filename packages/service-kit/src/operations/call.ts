@@ -12,37 +12,37 @@ import type { BaseConfig } from '../values/config.ts';
 import { ResponseSeal, type StoredResponse } from './idempotency.ts';
 import { askAs, type BoundOperation, type HandlerCall, type Implementation, type PrefetchCall } from './operation.ts';
 
-/** Resources of the process that requests are served with. */
+/** Resources of a process that serves requests. */
 export interface BindingContext<Resources>
   extends Pick<WorkContext<Resources>, 'sql' | 'log' | 'clock' | 'clocks' | 'resources' | 'eventsCommitted'> {
-  /** Returns the caller's account: from the signed context in services, the admin token at the control plane. Throws ApiError. */
+  /** Returns the caller's account: in services from the signed context, at the control plane from the admin token. Throws ApiError. */
   authenticate(request: Request): AccountContext;
   watch: Pick<DueWatch, 'lookSoon'>;
   connections: Connections;
   bus: Pick<Bus, 'ask'>;
-  /** Stored responses that show a secret are encrypted by one that all processes of the service have. */
+  /** Holds the secret, shared by the service's processes, that encrypts stored responses that show a secret. */
   config: Pick<BaseConfig, 'CONTEXT_SECRET'>;
 }
 
-/** The response to send, made now or before under the same key. */
+/** The response to send, made now or by an earlier request with the same key. */
 export interface ServedResponse extends StoredResponse {
   isReplay: boolean;
 }
 
-/** Unwinds a handler whose prefetch has not run yet; see `Call.prefetch`. */
+/** Aborts a handler whose prefetch has not run yet; see `Call.prefetch`. */
 export class PrefetchNeeded extends Error {
   readonly work: (call: PrefetchCall) => Promise<void>;
   constructor(work: (call: PrefetchCall) => Promise<void>) {
-    super('a prefetch must run before the handler goes on');
+    super('a prefetch must run before the handler continues');
     this.work = work;
   }
 }
 
-/** The prefetches of one request, by their names or the order in which its handler asks for them, with their results once they have one. */
+/** The prefetches of one request, by name or by the handler's order, with their results once available. */
 export class Prefetch {
   readonly #results = new Map<string, unknown>();
 
-  /** Returns the `prefetch` of one attempt at the request, which begins with the first. */
+  /** Returns the `prefetch` function of one attempt at the request. Each attempt counts prefetches from the first. */
   attempt() {
     let place = 0;
     return <Result>(work: (call: PrefetchCall) => Promise<Result>, name = String(++place)): Result => {
@@ -63,12 +63,12 @@ export interface RequestCall {
 
 type AnyCall<Resources> = HandlerCall<Operation, unknown, Resources>;
 
-/** The steps that every request of one operation goes through, and what its requests share. */
+/** The steps of every request of one operation, and the state that its requests share. */
 export class Steps<Resources> {
   readonly operation: Operation;
   readonly implementation: Implementation<Operation, unknown, Resources>;
   readonly context: BindingContext<Resources>;
-  /** Encrypts the stored responses, where they show a secret. */
+  /** Encrypts stored responses that show a secret. */
   readonly seal: ResponseSeal | undefined;
   readonly #parseParams: ReturnType<typeof inputParser>;
   readonly #parseQuery: ReturnType<typeof queryParser>;
@@ -87,14 +87,14 @@ export class Steps<Resources> {
     this.#parseHeaders = headersParser(operation.headers);
   }
 
-  /** Does `work` with one of the connections that the account's owner may have; throws what `Connections.use` throws. */
+  /** Runs `work` with one of the connections of the account's owner. Throws the errors of `Connections.use`. */
   async onConnection<Result>({ account, request }: RequestCall, work: () => Promise<Result>): Promise<Result> {
     return await this.context.connections.use(account.owner, request.res, work);
   }
 
   /**
-   * Runs the operation once on `tx`, in the order that the API promises: path, query, body and headers, then the handler. Returns what the handler
-   * returned; adds its events to `events`. Throws PrefetchNeeded.
+   * Runs the operation once on `tx`, in the promised order: path, query, body and headers, then the handler. Returns the handler's result and adds
+   * its events to `events`. Throws PrefetchNeeded.
    */
   async run({ request, account, prefetch }: RequestCall, tx: Sql, now: Date, events: OutboxRow[]): Promise<unknown> {
     const { operation, implementation, context } = this;
@@ -113,7 +113,7 @@ export class Steps<Resources> {
     if (implementation.find) {
       call.found = await implementation.find(call);
       if (call.found === undefined) throw noSuchResource(operation);
-      // A write that waited for its row's lock is later than the one it waited for: its time is read under the lock.
+      // A write that waited for its row's lock comes after the lock's holder. Its time is read under the lock.
       if (operation.method !== 'GET') call.now = clock();
     }
     call.query = this.#parseQuery(request.query as Record<string, unknown>);
@@ -127,7 +127,7 @@ export class Steps<Resources> {
     return await implementation.handle(call);
   }
 
-  /** Resources of a prefetch, for an account's request. */
+  /** Returns the context of a prefetch for an account's request. */
   prefetchCall(call: RequestCall): PrefetchCall {
     const { account } = call;
     const { bus, clock, sql } = this.context;
@@ -148,7 +148,7 @@ export class Steps<Resources> {
   }
 }
 
-/** Returns what a read's handler does: its statements run on the pool, without a transaction. Throws what it is refused with. */
+/** Returns the result of a read's handler, whose queries run on the pool without a transaction. Throws the refusal. */
 export async function read<Resources>(
   steps: Steps<Resources>,
   request: Request,
@@ -171,12 +171,12 @@ function fail(code: 'not_found', message: string, field?: string): never {
 }
 
 function noSuchResource(operation: Operation): ApiError {
-  // Operators ask for no account: what they miss is in none.
+  // Operators' requests belong to no account.
   const where = operation.path.startsWith('/admin/') ? '' : ' in this account';
   return new ApiError('not_found', `There is no such ${resourceOf(operation)}${where}`);
 }
 
-/** Names in paths that are no plain plural of their resource. */
+/** Names in paths that are not the regular plural of their resource. */
 const irregular = new Map([['dead', 'dead event']]);
 
 /** Returns the kind of resource that an operation's path names, in the singular. */

@@ -11,23 +11,23 @@ import { openText, sealText } from '../values/sealed-text.ts';
 
 /** Retention of a stored response. */
 export const retentionMs = 24 * 3_600_000;
-/** Time that a request waits for the one that runs under its key. */
+/** Time that a request waits for a running one with the same key. */
 const waitMs = 10_000;
-/** Requests of this process that may wait so: 32 of one account alone. */
+/** Permits for requests of this process that wait: 1,000 in total, at most 32 for a single account. */
 const waiters = new FairPermits(1_000, 1 / 30);
 
-/** One keyed write: what its Idempotency-Key belongs to. */
+/** One keyed write: the scope of its Idempotency-Key, and the fingerprint of its body. */
 export interface IdempotencyClaim {
   accountId: string;
   method: string;
   path: string;
   key: string;
   fingerprint: Buffer;
-  /** Encrypts the stored response, where it shows a secret. */
+  /** Encrypts the stored response if it shows a secret. */
   seal: ResponseSeal | undefined;
 }
 
-/** A response as it was sent the first time: JSON text, or null for no body. */
+/** A response as first sent: a JSON string, or null for no body. */
 export interface StoredResponse {
   status: number;
   body: string | null;
@@ -43,8 +43,8 @@ export function idempotencyKey(header: string | undefined): string | undefined {
 }
 
 /**
- * Begins a keyed write inside its transaction. Returns undefined where the write may go on (the key is then held until the transaction
- * ends), else the stored response. Throws KeyRunning, and invalid_request where the key was used with another body.
+ * Claims the key in the write's transaction. Returns undefined if the write may continue, with the key locked until the transaction ends.
+ * Otherwise returns the stored response. Throws KeyRunning, and invalid_request if the key was used with another body.
  */
 export async function claimKey(tx: Sql, claim: IdempotencyClaim, now: Date): Promise<StoredResponse | undefined> {
   const { accountId, method, path, key } = claim;
@@ -69,13 +69,13 @@ export async function claimKey(tx: Sql, claim: IdempotencyClaim, now: Date): Pro
 }
 
 /**
- * Stores the response in the transaction that made it. It fails where another one stored one for the key first, which is replayed then:
- * `isStoredAlready` knows the error.
+ * Stores the response in the transaction that made it. Fails if another transaction has stored one for the key. `isStoredAlready` recognizes
+ * that error, and the next attempt replays the stored response.
  */
 export function storeResponse(tx: Sql, claim: IdempotencyClaim, response: StoredResponse, now: Date): Unsent {
   const { accountId, method, path, key, fingerprint, seal } = claim;
   const body = seal ? seal.seal(response) : response.body;
-  // The words cannot be read as a number, which says what happened without a value of the row.
+  // PostgreSQL cannot cast this string to a number, so its error says what happened without a value of the row.
   return tx`
     insert into idempotency as known (account_id, method, path, key, fingerprint, status, answer, created_at)
     values (${accountId}, ${method}, ${path}, ${key}, ${fingerprint}, ${response.status}, ${body}, ${now})
@@ -85,27 +85,27 @@ export function storeResponse(tx: Sql, claim: IdempotencyClaim, response: Stored
           else left('stored already' || known.method, 14)::smallint end`;
 }
 
-/** Returns whether `storeResponse` failed because the key has a response. */
+/** Returns whether `storeResponse` failed because the key already has a response. */
 export function isStoredAlready(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === '22P02' && error.message.includes('stored already');
 }
 
-/** Encrypts responses that show a secret before they are stored, and reads them back; a refusal shows none and stays as it is. */
+/** Encrypts responses that show a secret for storage, and decrypts them. Refusals show no secret and stay as they are. */
 export class ResponseSeal {
   readonly #key: Buffer;
 
-  /** The key is derived from a secret that all processes of the service have. */
+  /** Derives the encryption key from a secret that all processes of the service share. */
   constructor(secret: string) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'stored answers', 32));
   }
 
-  /** Returns the body as it is stored. */
+  /** Returns the body to store. */
   seal({ status, body }: StoredResponse): string | null {
     if (status >= 300 || body === null) return body;
     return sealText(this.#key, body).toString('base64');
   }
 
-  /** Returns the body as it was sent. Throws 409 invalid_state where the secret has changed since: it cannot be shown again. */
+  /** Returns the body as it was sent. Throws 409 invalid_state if the secret has changed since, which makes the body unreadable. */
   open({ status, body }: StoredResponse): string | null {
     if (status >= 300 || body === null) return body;
     try {
@@ -117,12 +117,12 @@ export class ResponseSeal {
   }
 }
 
-/** The first request under a key is still running: the transaction is rolled back. `isStoredAlready` knows the error of one that has just ended. */
+/** Thrown while the first request with a key still runs, to roll back. If that request has just ended, `isStoredAlready` applies instead. */
 export class KeyRunning extends Error {}
 
 /**
- * Waits before the next attempt of an account's request whose key is taken, without a database connection; longer with each `round`, which
- * begin with 1. Throws 409 invalid_state with Retry-After where too many wait already, and once 10 s have passed since `sinceMs`.
+ * Waits before the next attempt of a request whose key is taken, without a database connection. Waits longer with each `round`, from 1 on.
+ * Throws 409 invalid_state with Retry-After if too many requests wait already, or 10 s after `sinceMs`.
  */
 export async function waitForKey(accountId: string, sinceMs: number, round: number): Promise<void> {
   if (performance.now() - sinceMs >= waitMs || !waiters.tryTake(accountId)) throw stillRunning();

@@ -25,7 +25,7 @@ export type Ask = <Request extends InternalRequest>(
   input: z.input<Request['input']>,
 ) => Promise<z.output<Request['reply']>>;
 
-/** Asks other services in the name of one account. */
+/** Returns an `Ask` on behalf of one account. */
 export function askAs(bus: Pick<Bus, 'ask'>, accountId: string): Ask {
   return (request, input) => bus.ask(request, accountId, input);
 }
@@ -33,33 +33,33 @@ export function askAs(bus: Pick<Bus, 'ask'>, accountId: string): Ask {
 /** Context of a prefetch, which runs without a transaction. */
 export interface PrefetchCall {
   account: AccountContext;
-  /** Does `work` with a connection of the pool, one of those that the account's owner may have: it must not ask anybody meanwhile. */
+  /** Runs `work` with one of the pool connections of the account's owner. `work` must not ask another service. */
   onConnection<Result>(work: (sql: Database) => Promise<Result>): Promise<Result>;
-  /** Does `work` with one of the permits that the account's owner may have. Throws 429 or 503 where none is free in time, naming `whatIsBusy`. */
+  /** Runs `work` with one of the owner's permits. Throws 429 or 503, naming `whatIsBusy`, if none becomes free in time. */
   withPermit<Result>(permits: PermitQueue, whatIsBusy: string, work: () => Promise<Result>): Promise<Result>;
   ask: Ask;
   now: Date;
 }
 
-/** Context of every handler. `Resources` is what the service's `start.ts` makes once at start. */
+/** Context of every handler. The service's `start.ts` makes the `Resources` once at start. */
 export interface Call<O extends Operation, Resources = unknown> {
   account: AccountContext;
   params: Params<O>;
   /** The transaction of a write; the pool of a read. */
   tx: Sql;
-  /** The instant of the request: domain rules take the time from here only. */
+  /** The instant of the request. Domain rules take the time only from here. */
   now: Date;
   log: Logger;
   resources: Resources;
-  /** Refuses the request with an error that the operation declares, or with invalid_request for one input. */
+  /** Refuses the request with an error that the operation declares, or with invalid_request for one field. */
   fail: {
     (code: ErrorsOf<O>, message: string): never;
     (code: 'invalid_request', message: string, field: string): never;
   };
   /**
-   * Returns what `work` learns from other services. The first time, the transaction is rolled back, `work` runs without one, and the
-   * handler starts over; from then on its result is returned. Several are told apart by their order; one that is not asked for again, since what it
-   * learned is stored, has a name.
+   * Returns the result of `work`, which asks other services. The first call rolls the transaction back, runs `work` without one and restarts the
+   * handler. Later calls return the result. Calls are told apart by their order. A call that a restarted handler may skip, since its result is
+   * stored, needs a `name`.
    */
   prefetch<Result>(work: (call: PrefetchCall) => Promise<Result>, name?: string): Result;
 }
@@ -67,33 +67,33 @@ export interface Call<O extends Operation, Resources = unknown> {
 export interface HandlerCall<O extends Operation, Found, Resources> extends Call<O, Resources> {
   query: Query<O>;
   body: Body<O>;
-  /** Those that the operation declares. */
+  /** The headers that the operation declares. */
   headers: Headers<O>;
   /** Result of `find`. */
   found: Found;
-  /** Publishes an event with this transaction; returns its id. */
+  /** Publishes an event with this transaction and returns its id. */
   emit: Emit<EventsOf<O>>;
 }
 
-/** Begins a stream as the response, which goes on by itself. */
+/** Starts a stream as the response. The stream then runs by itself. */
 export type BeginStream = (response: ServerResponse) => void;
 
 /** Implementation of one operation. */
 export interface Implementation<O extends Operation, Found, Resources> {
-  /** Finds what the path names, before body and query are looked at; undefined leads to 404 not_found. */
+  /** Finds the resource in the path, before query and body are read. Undefined leads to 404 not_found. */
   find?(call: Call<O, Resources>): Promise<Found | undefined>;
-  /** Handles a request and returns the contract's response; of an operation that streams what begins the stream, or throws ApiError. */
+  /** Handles a request and returns the contract's response; a streaming operation returns the start of its stream. May throw ApiError. */
   handle(call: HandlerCall<O, Found, Resources>): Promise<O extends { streams: true } ? BeginStream : ResponseOf<O>>;
-  /** Runs after the commit of an account's write that was not a replay: to wake work, never to change data. */
+  /** Runs after the commit of a write that is not a replay. May wake work, but not change data. */
   committed?(resources: Resources, account: AccountContext): void;
   /**
-   * Called before a stored response is sent to a repeated Idempotency-Key, unless that is a refusal: throws ApiError where this caller may not
-   * have what another one of the account was sent.
+   * Called before a stored response is replayed, unless it is a refusal. Throws ApiError if this caller may not see a response that another caller
+   * of the account got.
    */
   replayed?(account: AccountContext, response: ResponseOf<O>): void;
   /**
-   * All that it writes is one statement, and it emits nothing: without an Idempotency-Key it commits by itself, and two round trips to
-   * the database are saved.
+   * The handler writes one statement and emits nothing. Without an Idempotency-Key it then commits by itself, which saves two round trips
+   * to the database.
    */
   isOneStatement?: EventsOf<O> extends never ? true : never;
 }
@@ -104,12 +104,12 @@ export interface BoundOperation<Resources = never, Key = string> {
   implementation: Implementation<Operation, unknown, Resources>;
 }
 
-/** The implementations of a contract's operations, each under its operation's key: none missing, none of another contract. */
+/** The implementations of a contract's operations by operation key. The type requires all of them and allows no others. */
 export type Implements<Contract, Resources = undefined> = {
   [Key in keyof OperationsIn<Contract>]: BoundOperation<Resources, Key>;
 };
 
-/** Makes the `implement` of a service: `implement(operation, { find, handle })` is what an operation's file exports. */
+/** Returns the `implement` of a service. An operation's file exports `implement(operation, { find, handle })`. */
 export function implementer<Resources = undefined>() {
   return <O extends Operation, Found = undefined>(
     operation: O,

@@ -44,7 +44,7 @@ afterAll(async () => {
   await platform.stop();
 });
 
-/** Serves `makeNote`, whose handler goes on with what `prefetch` learns; returns the URL. */
+/** Serves `makeNote`, whose handler needs a prefetch; returns the URL. */
 async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promise<string> {
   const app = createApp();
   const operation = implementer()(makeNote, {
@@ -57,7 +57,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
     clocks: new Clocks(clock),
     resources: undefined,
     authenticate: () => account,
-    bus: { ask: () => Promise.reject(new Error('nobody is asked')) },
+    bus: { ask: () => Promise.reject(new Error('no request is expected')) },
     config: { CONTEXT_SECRET: 'secret' },
     eventsCommitted: () => undefined,
     watch: { lookSoon: () => undefined },
@@ -68,7 +68,7 @@ async function serve(prefetch: () => Promise<boolean>, clock: () => Date): Promi
   return url;
 }
 
-it('a handler never goes on without what its prefetch failed to learn, whoever else holds the key meanwhile', async () => {
+it('a handler never continues without the result of its prefetch, even if another session holds the key meanwhile', async () => {
   // One session.
   const other = openDatabase(platform.env('cdp').DATABASE_URL!, { pool: 1, service: 'cdp' });
   let timesAsked = 0;
@@ -84,7 +84,7 @@ it('a handler never goes on without what its prefetch failed to learn, whoever e
     throw new ApiError('invalid_request', 'url must be public', { field: 'url' });
   };
   let released: Promise<unknown> = Promise.resolve();
-  // Its first reading is that of the refusal, which cannot be stored while the key is held; the next is that of another attempt.
+  // The first reading is of the refusal, which cannot be stored under the locked key. The next is of another attempt.
   const clock = () => {
     if (isHeld && ++readings === 2) released = other`select pg_advisory_unlock(${key}::bigint)`.execute();
     return new Date();
@@ -99,7 +99,7 @@ it('a handler never goes on without what its prefetch failed to learn, whoever e
   expect([again.status, again.headers.get('idempotent-replayed'), timesAsked]).toEqual([400, 'true', 2]);
 });
 
-it('of a prefetch that is not asked for again nobody else gets the result', async () => {
+it('no other prefetch gets the result of one that is not asked for again', async () => {
   const prefetch = new Prefetch();
   const call = {} as PrefetchCall;
   const first = prefetch.attempt();
@@ -111,7 +111,7 @@ it('of a prefetch that is not asked for again nobody else gets the result', asyn
   expect(prefetch.attempt()(async () => 'another page')).toBe('a page');
 });
 
-/** Returns what unwinds a handler that needs a prefetch. */
+/** Returns the error that aborts a handler in need of a prefetch. */
 function neededBy(handle: () => unknown): PrefetchNeeded {
   try {
     handle();

@@ -5,7 +5,7 @@ import { readOrSearch, searches } from './read-or-search.ts';
 
 const [pool, own] = ['the pool', 'a connection of its own'] as unknown as [Sql, Sql];
 
-/** A customer's call. */
+/** Returns the call of a customer. */
 function callOf(owner: string) {
   const prefetched = {
     onConnection: (work: (sql: Sql) => unknown) => work(own),
@@ -14,14 +14,14 @@ function callOf(owner: string) {
   return { tx: pool, prefetch: <Result>(work: (call: PrefetchCall) => Promise<Result>) => work(prefetched) as Result };
 }
 
-it('reads by one filter with the connection of the call, and searches by several or a text with its own', async () => {
+it('reads by one filter on the connection of the call, and searches by several or a string on another', async () => {
   const read = async (sql: Sql) => sql;
   expect(await readOrSearch(callOf('ada'), 'it', { indexed: [undefined, 'new'] }, read)).toBe(pool);
   expect(await readOrSearch(callOf('ada'), 'it', { indexed: ['ada', undefined, 'new'] }, read)).toBe(own);
   expect(await readOrSearch(callOf('ada'), 'it', { text: 'tea', indexed: [] }, read)).toBe(own);
 });
 
-it('does one search of a customer at a time, beside those of others', async () => {
+it('runs one search per customer at a time, and those of other customers concurrently', async () => {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const search = (owner: string, name: string) =>
@@ -40,7 +40,7 @@ it('does one search of a customer at a time, beside those of others', async () =
   expect(await Promise.all(all)).toEqual(['1', '2', '3']);
 });
 
-it("counts searches of nobody's request as their customer's, and refuses those for now that find no place", async () => {
+it('counts background searches as those of their customer, and refuses searches beyond the queue for now', async () => {
   const { promise: isOver, resolve: end } = Promise.withResolvers<string>();
   const first = searches.use('ada', 'it', () => isOver);
   const more = Array.from({ length: 101 }, () => searches.use('ada', 'it', async () => 'later'));

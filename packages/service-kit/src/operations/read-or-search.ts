@@ -4,23 +4,23 @@ import type { Call } from './operation.ts';
 
 const waiting = { most: 200, ms: 10_000 };
 
-/** Permits of this process for searches: five at once, one of a customer, live and sandbox together. Also for those that no request waits for. */
+/** Permits of this process for searches: five at once, one per customer, live and sandbox together. Background searches use them too. */
 export const searches = new PermitQueue(new FairPermits(8, 1 / 4), waiting.most, waiting.ms);
 
-/** Filters of a list as its caller gave them: undefined where not. */
+/** Filters of a list as its caller gave them; undefined if omitted. */
 interface GivenFilters {
-  /** A part of a text: one that nobody's text has, or one of two letters, is looked for in all of an account's rows. */
+  /** Part of a string. A string that no row has, or one of two letters, makes the query scan all rows of an account. */
   text?: string | undefined;
   /**
-   * Each has an index of its own, in the list's order: of two given, both may be true of nearly all rows of the account, and together of none. Those that have an
-   * index together are one.
+   * Filters with an index each, in the list's order. Two of them may each match nearly all rows of the account, and together none. Filters that
+   * share an index count as one.
    */
   indexed: readonly unknown[];
 }
 
 /**
- * Reads what takes longer the more an account stores, and has a processor of the database for itself meanwhile: `read` runs with one of the permits for that.
- * Throws 429 or 503 where none is free in time, naming `whatIsBusy`.
+ * Runs a read that takes longer the more data an account has. It keeps a processor of the database busy, so it needs a permit.
+ * Throws 429 or 503, naming `whatIsBusy`, if none becomes free in time.
  */
 export async function search<Result>(
   { prefetch }: Pick<Call<never>, 'prefetch'>,
@@ -32,7 +32,7 @@ export async function search<Result>(
   );
 }
 
-/** Reads a list by filters; where no index has its rows in their order it is a `search`. */
+/** Reads a list by filters. If no index has its rows in order, the read is a `search`. */
 export async function readOrSearch<Result>(
   { tx, prefetch }: Pick<Call<never>, 'tx' | 'prefetch'>,
   whatIsBusy: string,

@@ -29,13 +29,13 @@ beforeEach(async () => {
   await sql`delete from undoing`;
 });
 
-/** Creates a contact, which fails so many times, and then one that does not. Returns what the first came to, and the names in all events. */
+/** Creates a contact, which fails `times` times, then another. Returns the outcome of the first, and the names in all events. */
 async function createContact(times: number, code: string, moment: 'BEFORE' | 'AFTER' = 'BEFORE') {
   await sql`insert into undoing values (${times}, ${code}, ${moment})`;
   const account = await platform.account();
   const response = await account.request('POST', '/v1/cdp/contacts', { body: { name: 'Ada' } });
   const { data } = await account.client.cdp.contacts.list({});
-  // Nothing fails any more: whatever was emitted for the first one has come before this one's event.
+  // The next write succeeds. Any event of the first one comes before the event of this one.
   const marker = await account.client.cdp.contacts.create({ body: { name: 'Bo' } });
   await platform.event(account.id, 'contact.created', ({ contact }) => contact.id === marker.id);
   const names = platform
@@ -44,15 +44,15 @@ async function createContact(times: number, code: string, moment: 'BEFORE' | 'AF
   return { status: response.status, retryAfter: response.headers.get('retry-after'), contacts: data.length, names };
 }
 
-describe('a write that PostgreSQL undoes for another one', () => {
-  it.each(['40P01', '40001'])('%s: is begun again, and done once', async (code) => {
+describe('a write that PostgreSQL rolls back for another one', () => {
+  it.each(['40P01', '40001'])('%s: is retried and done once', async (code) => {
     expect(await createContact(2, code)).toMatchObject({ status: 201, contacts: 1, names: ['Ada', 'Bo'] });
   });
 
   it.each([
     ['with its statement', 'BEFORE'],
     ['at its commit, when its event is written', 'AFTER'],
-  ] as const)('is refused for now where that goes on, and nobody is told of it: %s', async (_, moment) => {
+  ] as const)('is refused for now after repeated rollbacks, and publishes no event: %s', async (_, moment) => {
     const refused = { status: 503, retryAfter: '1', contacts: 0, names: ['Bo'] };
     expect(await createContact(3, '40P01', moment)).toMatchObject(refused);
   });
@@ -68,7 +68,7 @@ it('a key is stored for a path of any length', async () => {
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([404, 'true']);
 });
 
-it('a response is stored once in 24 hours, and the second says so without words of the first', async () => {
+it('a response is stored once in 24 hours, and the error of a second one does not quote the first', async () => {
   const { id } = await platform.account();
   const claim = { accountId: id, method: 'POST', path: '/', key: 'k', fingerprint: Buffer.alloc(32), seal: undefined };
   const store = (body: string, now: Date) =>
@@ -82,7 +82,7 @@ it('a response is stored once in 24 hours, and the second says so without words 
   expect(await sql`select answer from idempotency where account_id = ${id}`).toEqual([{ answer: 'third' }]);
 });
 
-it('a refusal has its code in a header, also where it is stored under a key, and where it is a replay', async () => {
+it('a refusal has its code in a header, even if it is stored under a key or replayed', async () => {
   const account = await platform.account();
   const send = (headers: Record<string, string>) =>
     account.request('POST', '/v1/cdp/contacts', { body: { name: 1 }, headers });
@@ -94,7 +94,7 @@ it('a refusal has its code in a header, also where it is stored under a key, and
   expect(refused[2]!.headers.get('idempotent-replayed')).toBe('true');
 });
 
-it('a key is held by a number that PostgreSQL’s own hash gives no text: whoever calculates that backwards could hold a lock of a service', async () => {
+it('a key’s lock number differs from PostgreSQL’s own hash, so that no caller can choose a key that holds a lock of a service', async () => {
   const [accountId, method, path, key] = [randomUUID(), 'POST', '/v1/cdp/contacts', 'kAAA1{eFV9$IQpP'];
   const claim = { accountId, method, path, key, fingerprint: Buffer.alloc(32), seal: undefined };
   await inTransaction(sql, async (holder) => {

@@ -24,10 +24,10 @@ import {
   waitForKey,
 } from './idempotency.ts';
 
-/** Attempts per write after deadlocks or serialization failures. */
+/** Maximum number of attempts of a write that ends in deadlocks or serialization failures. */
 const maxAttempts = 3;
 
-/** Longest path that a stored response is found by as it is: an index has no room for any longer one. */
+/** Longest path that is stored as it is. A longer one is hashed, since it does not fit into an index. */
 const longestPath = 1_000;
 
 /** One write, from its first attempt to its last. */
@@ -36,7 +36,7 @@ interface Write<Resources> extends RequestCall {
   claim: IdempotencyClaim | undefined;
 }
 
-/** Serves one write: each attempt is one transaction. Throws what it is refused with. */
+/** Serves one write, with one transaction per attempt. Throws the refusal. */
 export async function write<Resources>(
   steps: Steps<Resources>,
   request: Request,
@@ -60,7 +60,7 @@ export async function write<Resources>(
   }
 }
 
-/** The claim of the request's key, if it has one; a PUT is idempotent without. Throws invalid_request for a key that is none. */
+/** Returns the claim of the request's key, if it has one. A PUT needs none. Throws invalid_request for an invalid key. */
 function claimOf<Resources>({ seal }: Steps<Resources>, request: Request, account: AccountContext) {
   const { method } = request;
   const path = request.path.length > longestPath ? hash('sha256', request.path) : request.path;
@@ -69,19 +69,19 @@ function claimOf<Resources>({ seal }: Steps<Resources>, request: Request, accoun
   return { accountId: account.id, method, path, key, fingerprint: bodyFingerprint(request), seal };
 }
 
-/** Makes one attempt, after the prefetch that the one before asked for. Throws a refusal that is not stored under the key, PrefetchNeeded, KeyRunning, and the error that `isStoredAlready` knows. */
+/** Makes one attempt after a needed prefetch. Throws PrefetchNeeded, KeyRunning, the error of `isStoredAlready` and refusals not stored. */
 async function attempt<Resources>(call: Write<Resources>, work?: PrefetchNeeded['work']): Promise<ServedResponse> {
   const { steps, claim } = call;
   try {
     await work?.(steps.prefetchCall(call));
     return await steps.onConnection(call, () => commit(call));
   } catch (error) {
-    if (!claim || !isRepeated(error)) throw error;
+    if (!claim || !isStorable(error)) throw error;
     return await steps.onConnection(call, () => storeRefusal(steps.context, claim, error));
   }
 }
 
-/** Does the write in one transaction, and says so where it committed. */
+/** Runs the write in one transaction, and reports the commit. */
 async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse> {
   const { implementation, context } = call.steps;
   const events: OutboxRow[] = [];
@@ -91,7 +91,7 @@ async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse
     ? await work(context.sql)
     : await inTransaction(context.sql, work, {
         first: holdOfChanges(call.account.id),
-        last: (tx, served) => kept(tx, call, served, events),
+        last: (tx, served) => outcomeStatements(tx, call, served, events),
       });
   if (!served.isReplay) {
     if (events.length > 0) context.eventsCommitted();
@@ -116,20 +116,20 @@ async function runIn<Resources>(
   return { status, body: status === 204 ? null : JSON.stringify(result), isReplay: false };
 }
 
-/** The statements that keep what an operation came to: its response under the key, and its events. */
-function kept<Resources>(tx: Sql, { steps, claim }: Write<Resources>, served: ServedResponse, events: OutboxRow[]) {
+/** Returns the statements that store the outcome of an operation: its response under the key, and its events. */
+function outcomeStatements<Resources>(tx: Sql, call: Write<Resources>, served: ServedResponse, events: OutboxRow[]) {
   if (served.isReplay) return [];
-  const response = claim && [storeResponse(tx, claim, served, steps.context.clocks.real())];
+  const response = call.claim && [storeResponse(tx, call.claim, served, call.steps.context.clocks.real())];
   return [...(response ?? []), ...(events.length > 0 ? [writeOutbox(tx, events)] : [])];
 }
 
-/** Returns whether the same request gets the same refusal: not where it may be sent again, or its key is at fault. */
-function isRepeated(error: unknown): error is ApiError {
+/** Returns whether a repeated request gets the same refusal: not if it may be retried or its key is wrong. */
+function isStorable(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || error.headers['Retry-After']) return false;
   return [400, 404, 409].includes(error.status) && error.field !== 'Idempotency-Key';
 }
 
-/** Stores a refusal under its key; another's stored response wins. */
+/** Stores a refusal under its key. If another request stored a response first, returns that one. */
 async function storeRefusal<Resources>(
   { sql, clocks }: BindingContext<Resources>,
   claim: IdempotencyClaim,

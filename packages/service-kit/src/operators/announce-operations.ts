@@ -13,12 +13,12 @@ import {
 import type { Bus } from '../bus/bus.ts';
 import { processInstance, processStartedAt } from '../telemetry/telemetry.ts';
 
-/** Gateways take a process that has been silent for three times as long for one that has ended. */
+/** Interval of announcements. Gateways consider a process ended after three intervals of silence. */
 const everyMs = 20_000;
 
 /**
- * Announces a service's operations to every gateway: now, every 20 s, and when one asks, until the returned function is called. Describes
- * their part of the API to a gateway with other contracts.
+ * Announces a service's operations to every gateway: now, every 20 s, and when one asks. The returned function stops it. Also describes
+ * the service's part of the API to a gateway with other contracts.
  */
 export function announce(
   bus: Bus,
@@ -32,9 +32,9 @@ export function announce(
     operations: operations.map((operation) => AnnouncedOperation.parse(operation)),
   };
   const payload = JSON.stringify(announcement);
-  const say = () => bus.tell(announcementTopic, payload);
+  const send = () => bus.tell(announcementTopic, payload);
   bus.handleAll(announceOperations, async () => {
-    say();
+    send();
     return {};
   });
   let described: Promise<string> | undefined;
@@ -42,8 +42,8 @@ export function announce(
     described ??= describe(service);
     return { document: await described };
   });
-  say();
-  const timer = setInterval(say, everyMs);
+  send();
+  const timer = setInterval(send, everyMs);
   return () => clearInterval(timer);
 }
 

@@ -2,7 +2,7 @@ import type { DeadRecord } from '@customer-platform/contracts/core';
 import type { Sql } from '../database/database.ts';
 import { noAccount } from '../values/no-account.ts';
 
-/** Bytes of a dead event in one reply, which is a message of the bus. */
+/** Bytes of a dead event in one reply, which is one message on the bus. */
 const partBytes = 524_288;
 
 const columns = (sql: Sql) => sql`
@@ -11,7 +11,7 @@ const columns = (sql: Sql) => sql`
 
 type DeadRow = Omit<DeadRecord, 'firstAt' | 'deadAt'> & { firstAt: Date; deadAt: Date };
 
-/** Returns dead events, newest first, those that died before `before`. */
+/** Returns dead events, newest first; with `before`, only those that died earlier. */
 export async function selectDeadEvents(sql: Sql, { before, limit, ...part }: DeadPage): Promise<DeadRecord[]> {
   const rows = await sql<DeadRow[]>`
     select ${columns(sql)} from failed_events
@@ -21,21 +21,21 @@ export async function selectDeadEvents(sql: Sql, { before, limit, ...part }: Dea
   return rows.map(toRecord);
 }
 
-/** Returns a dead event with its headers; null where there is none. */
+/** Returns a dead event with its headers; null if it does not exist. */
 export async function selectDeadEvent(sql: Sql, id: string) {
   const [row] = await sql<(DeadRow & { headers: Record<string, string> })[]>`
     select ${columns(sql)}, headers from failed_events where id = ${id} and dead_at is not null`;
   return row ? { ...toRecord(row), headers: row.headers } : null;
 }
 
-/** Returns at most 512 KiB of a dead event's bytes, from `offset` on, in base64; none where there is no such event. */
+/** Returns at most 512 KiB of a dead event's bytes from `offset`, in base64. Empty if the event does not exist. */
 export async function selectDeadBytes(sql: Sql, id: string, offset: number): Promise<string> {
   const [row] = await sql<{ part: Buffer }[]>`
     select substring(bytes from ${offset + 1} for ${partBytes}) as part from failed_events where id = ${id} and dead_at is not null`;
   return row?.part.toString('base64') ?? '';
 }
 
-/** Dead events: one, or those of a queue, or of an account in it. */
+/** Selects dead events: one, or those of a queue, or of an account in it. */
 interface DeadPart {
   id?: string | undefined;
   queue?: string | undefined;
@@ -48,12 +48,12 @@ const isOfPart = (sql: Sql, { id, queue, account }: DeadPart) => sql`
   dead_at is not null ${id ? sql`and id = ${id}` : sql``} ${queue ? sql`and queue = ${queue}` : sql``}
   ${account ? sql`and account_id = ${account}` : sql``}`;
 
-/** Most rows that one statement requeues: it rewrites them within the statement timeout, and each may have 900 KiB. */
+/** Maximum number of rows that one statement requeues within the statement timeout. Each may have 900 KiB. */
 export const maxRequeued = 100;
 
 /**
- * Has dead events taken again, their tries from the start: what dies again is a new one. Those that the bus would not carry go
- * back to the outbox. Returns how many, at most `maxRequeued`.
+ * Requeues dead events with their attempts reset. An event that dies again is a new dead event. Events that the bus rejected return
+ * to the outbox. Returns the number of events, at most `maxRequeued`.
  */
 export async function requeueDeadEvents(tx: Sql, part: DeadPart, now: Date): Promise<number> {
   const [requeued] = await tx<{ matched: number }[]>`
@@ -77,7 +77,7 @@ export async function requeueDeadEvents(tx: Sql, part: DeadPart, now: Date): Pro
   return requeued!.matched;
 }
 
-/** Deletes a dead event; returns how many that were. */
+/** Deletes a dead event; returns the number of deleted rows. */
 export async function deleteDeadEvent(tx: Sql, id: string): Promise<number> {
   const deleted = await tx`delete from failed_events where id = ${id} and dead_at is not null`;
   return deleted.count;

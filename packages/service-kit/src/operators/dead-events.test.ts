@@ -20,7 +20,7 @@ afterEach(async () => {
   await sql`delete from failed_events`;
 });
 
-async function bury(of: string, count: number): Promise<void> {
+async function addDead(of: string, count: number): Promise<void> {
   await sql`
     insert into failed_events (account_id, queue, subject, kind, headers, bytes, reason, tries, dead_at)
     select gen_random_uuid(), ${of}, 'x.event.internal.crm.test.made', 'test.made', '{}',
@@ -34,7 +34,7 @@ const requeue = async (of: string) => {
 };
 
 it('requeues all events of a queue, in rounds', async () => {
-  await bury(queue, 2_500);
+  await addDead(queue, 2_500);
   expect(await requeue(queue)).toEqual([202, { matched: 2_500 }]);
   expect(await sql`select from failed_events where dead_at is not null`).toEqual([]);
 });

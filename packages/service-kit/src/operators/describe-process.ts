@@ -7,10 +7,10 @@ import type { Queues } from '../queues/queues.ts';
 import { eventLoopLagMs } from '../telemetry/event-loop.ts';
 import { processInstance, processStartedAt } from '../telemetry/telemetry.ts';
 
-/** Dependencies of a process besides PostgreSQL, by the names that operators see: each says whether it is unavailable. */
+/** Dependencies of a process besides PostgreSQL, by the names that operators see. Each returns whether it is unavailable. */
 export type Dependencies = Map<string, () => boolean>;
 
-/** Parts of a process that its description is made of. */
+/** Parts of a process that its description covers. */
 interface DescribedProcess {
   service: ServiceName;
   version: string;
@@ -21,17 +21,17 @@ interface DescribedProcess {
   dependencies: Dependencies;
 }
 
-/** Statements that have not ended for this long say that the database is waited for. */
-const waitedForMs = 2_000;
+/** Time without a completed query after which the process counts as waiting for the database. */
+const stalledMs = 2_000;
 
-/** Has this process describe itself to operators for as long as it is connected to the bus. */
+/** Makes this process describe itself to operators while it is connected to the bus. */
 export async function describeItself(described: DescribedProcess): Promise<void> {
   const { service, version, sql, bus, connections, queues, dependencies } = described;
   const [last] = await sql<{ name: string }[]>`select name from migrations order by applied_at desc, name desc limit 1`;
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
     const unavailable = [...dependencies].filter(([, isUnavailable]) => isUnavailable()).map(([name]) => name);
-    const waitedFor = [...(sql.pool.standsStillMs > waitedForMs ? ['PostgreSQL'] : []), ...unavailable];
+    const waitingFor = [...(sql.pool.standsStillMs > stalledMs ? ['PostgreSQL'] : []), ...unavailable];
     return {
       service,
       instance: processInstance,
@@ -44,7 +44,7 @@ export async function describeItself(described: DescribedProcess): Promise<void>
       memoryBytes: process.memoryUsage.rss(),
       pool: sql.pool.use,
       migrations: last?.name ?? '',
-      waitingFor: waitedFor.join(', ') || null,
+      waitingFor: waitingFor.join(', ') || null,
       queues: queues.report(),
       owners: queue?.service === service ? [...queues.runningByOwner(queue.queue)] : [],
     };

@@ -16,10 +16,10 @@ import {
   selectDeadEvents,
 } from './dead-events.sql.ts';
 
-/** Time after which the rounds that are left follow the reply: the gateway waits 10 s for it, and what is matched is counted first. */
+/** Time after which the remaining rounds run behind the reply. The gateway waits 10 s for it, and counting comes first. */
 const replyMs = 4_000;
 
-/** Resources of a process that operators ask for. */
+/** Resources of a process that operators use. */
 interface Operated {
   service: ServiceName;
   queues: Queues;
@@ -27,12 +27,12 @@ interface Operated {
   log: Logger;
 }
 
-/** Handles what operators ask of a service: the same in each. */
+/** Returns the handlers of operators' requests, the same in each service. */
 export function handleOperatorRequests({ service, queues, clockWork, log }: Operated): BoundRequest<undefined>[] {
   const requests = operatorRequests(service);
   /**
-   * Repeats a round, each in a transaction of its own, until it returns false: the first before the reply, and others as far as there is
-   * time, since there may be millions of rows. If the process ends meanwhile, the operator finds the rest where it was.
+   * Repeats a round, each in its own transaction, until it returns false. The first runs before the reply, others as far as time allows, since
+   * there may be millions of rows. If the process ends meanwhile, the remaining rows stay as they were.
    */
   const inRounds = async (
     { change }: RequestCall<undefined>,
@@ -49,7 +49,7 @@ export function handleOperatorRequests({ service, queues, clockWork, log }: Oper
       while (await once());
     };
     const done = rest().catch((error: unknown) =>
-      log.error({ err: error }, 'what an operator asked for was done in part'),
+      log.error({ err: error }, 'an operator request was only partly completed'),
     );
     await withTimeout(Math.max(0, endMs - performance.now()), done).catch(() => undefined);
   };
@@ -103,7 +103,7 @@ export function handleOperatorRequests({ service, queues, clockWork, log }: Oper
   ];
 }
 
-/** Returns why a part of a queue cannot be changed, undefined where it can. */
+/** Returns why a part of a queue cannot be changed; undefined if it can. */
 async function refusalOf(queues: Queues, { sql }: RequestCall<undefined>, part: QueuePart) {
   const queue = queues.get(part.queue);
   if (!queue) return { matched: 0, queues: queues.names };

@@ -4,7 +4,7 @@ import { claimed, type DueTable } from '../due-work/due-rows.ts';
 import type { Claim, DueRow } from '../due-work/due-work.ts';
 import { noAccount } from '../values/no-account.ts';
 
-/** Events that wait for their next try, as a queue. */
+/** Events that wait for their next attempt, as a queue. */
 export const waitingEvents: DueTable = {
   name: 'failed_events',
   key: { account_id: 'uuid', id: 'uuid' },
@@ -21,21 +21,21 @@ export interface FailedEventRow extends DueRow, MessageContent {
   first_at: Date;
 }
 
-/** A failed attempt: its reason, and when the next one is due, null where it was the last. */
-export interface FailedTry {
+/** A failed attempt: its reason, and when the next one is due; null if it was the last. */
+export interface FailedAttempt {
   reason: string;
   tries: number;
   dueAt: Date | null;
 }
 
-/** The same, or `infinity` as due time: operators paused its queue for its account, and it waits for the end of that. */
-export type HeldTry = Omit<FailedTry, 'dueAt'> & { dueAt: Date | 'infinity' | null };
+/** A failed attempt. With due time `infinity`, the event waits until operators end the pause of its queue for its account. */
+export type HeldAttempt = Omit<FailedAttempt, 'dueAt'> & { dueAt: Date | 'infinity' | null };
 
-/** Writes messages that a consumer could not take, in one statement; those without a next try are dead. */
+/** Writes messages that a consumer could not take, in one statement. Messages without a next attempt are dead. */
 export async function insertFailedEvents(
   tx: Sql,
   queue: string,
-  failures: readonly (HeldTry & { message: ReceivedMessage })[],
+  failures: readonly (HeldAttempt & { message: ReceivedMessage })[],
   now: Date,
 ): Promise<void> {
   const messages = failures.map(({ message }) => message);
@@ -55,9 +55,9 @@ export async function insertFailedEvents(
     order by position`;
 }
 
-const storedDueAt = ({ dueAt }: HeldTry) => (dueAt instanceof Date ? dueAt.toISOString() : dueAt);
+const storedDueAt = ({ dueAt }: HeldAttempt) => (dueAt instanceof Date ? dueAt.toISOString() : dueAt);
 
-/** Claims what `due` selects, and counts the try: one that ends the process ends with its last try too. */
+/** Claims the rows of `due` and counts the attempt. An event that ends the process thus runs out of attempts too. */
 export async function claimFailedEvents(sql: Database, { due, leasedUntil }: Claim): Promise<FailedEventRow[]> {
   return await sql<FailedEventRow[]>`
     update failed_events f set ${claimed(sql, waitingEvents, leasedUntil)}
@@ -69,10 +69,10 @@ export async function deleteFailedEvent(tx: Sql, { account_id, id }: FailedEvent
   await tx`delete from failed_events where account_id = ${account_id} and id = ${id}`;
 }
 
-/** Notes tries that failed; an event without a next one is dead. A try of an event that another process has taken since is not noted. */
-export async function noteFailedTries(
+/** Records failed attempts; an event without a next one is dead. Ignores an event that another process has taken since. */
+export async function recordFailedAttempts(
   sql: Sql,
-  failures: readonly (HeldTry & { row: FailedEventRow })[],
+  failures: readonly (HeldAttempt & { row: FailedEventRow })[],
   now: Date,
 ): Promise<void> {
   await sql`

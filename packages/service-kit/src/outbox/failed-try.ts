@@ -1,35 +1,35 @@
 import { isUnavailable } from '../database/database-errors.ts';
 import { meter } from '../telemetry/meter.ts';
 import { type Backoff, backoffMs } from '../values/backoff.ts';
-import type { FailedTry } from './failed-events.sql.ts';
+import type { FailedAttempt } from './failed-events.sql.ts';
 
-/** Counts events that are dead, by their queue. */
+/** Counts dead events by queue. */
 export const deadEvents = meter.createCounter('events.dead', {
-  description: 'Messages that no consumer could take or the bus would not carry, by queue.',
+  description: 'Dead events, which no consumer could take or the bus rejected, by queue.',
 });
 
-/** After so many tries an event is dead. */
-export const maxEventTries = 10;
-/** Wait between tries of an event. */
+/** Number of failed attempts after which an event is dead. */
+export const maxEventAttempts = 10;
+/** Backoff between attempts of an event. */
 export const eventBackoff: Backoff = { firstMs: 2_000, longestMs: 300_000 };
-/** A dependency that is unavailable and a lock that somebody holds are not the event's fault, for so long. */
+/** Time for which an unavailable dependency or a held lock does not count against an event. */
 const patienceMs = 24 * 3_600_000;
 
-/** Thrown by a consumer that could not have a lock of these accounts. */
+/** Thrown by a consumer that could not get a lock of these accounts. */
 export class AccountsLocked extends Error {
   constructor(accountIds: readonly string[], cause?: unknown) {
     super(`another transaction holds the lock of ${accountIds.join(', ')}`, { cause });
   }
 }
 
-/** Returns how the `tries`th try of an event that first failed at `firstAt` ends: when the next one is due, if any. */
-export function failedTry(error: unknown, tries: number, firstAt: Date, now: Date): FailedTry {
+/** Returns the outcome of failed attempt number `tries`, with the next due time, if any. `firstAt` is the time of the first failure. */
+export function failedAttempt(error: unknown, tries: number, firstAt: Date, now: Date): FailedAttempt {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  // Without what PostgreSQL cannot store.
+  // Removes characters that PostgreSQL cannot store.
   const reason = text.slice(0, 1_000).replaceAll('\0', '').toWellFormed();
   const isBlameless = isUnavailable(error) || error instanceof AccountsLocked;
   const isPatient = isBlameless && now.getTime() - firstAt.getTime() < patienceMs;
   const counted = isPatient ? tries - 1 : tries;
-  if (counted >= maxEventTries) return { reason, tries: counted, dueAt: null };
+  if (counted >= maxEventAttempts) return { reason, tries: counted, dueAt: null };
   return { reason, tries: counted, dueAt: new Date(now.getTime() + backoffMs(eventBackoff, tries)) };
 }

@@ -26,7 +26,7 @@ const countWaiting = async (accountId: string) => {
   return row!.count;
 };
 
-it('an account with very many events delays no other: theirs go to the bus before it is through', async () => {
+it('an account with very many events does not delay other accounts, whose events go to the bus before it is done', async () => {
   const many = await platform.account();
   const other = await platform.account();
   const envelope = JSON.stringify({ data: {} });
@@ -40,7 +40,7 @@ it('an account with very many events delays no other: theirs go to the bus befor
   await sql`delete from outbox where account_id = ${many.id}`;
 });
 
-it('nor does one with few that are large', async () => {
+it('an account with few large events does not delay other accounts', async () => {
   const large = await platform.account();
   const other = await platform.account();
   const envelope = JSON.stringify({ data: { filler: 'x'.repeat(100_000) } });
@@ -55,7 +55,7 @@ it('nor does one with few that are large', async () => {
 
 type Publish = (event: PublishedEvent & { account_id: string }) => Promise<void>;
 
-/** Runs `test` beside a relay that publishes by `publish`; the service's own relay leaves the events alone meanwhile. */
+/** Runs `test` with a relay that calls `publish`. The service's own relay is paused meanwhile. */
 async function relaying(publish: Publish, test: (relay: OutboxRelay) => Promise<void>) {
   await platform.admin('POST', '/admin/queues/crm/outbox/pause', { reason: 'a test carries it' });
   const log = createLogger('test', 'silent');
@@ -74,7 +74,7 @@ async function relaying(publish: Publish, test: (relay: OutboxRelay) => Promise<
   }
 }
 
-it('an account whose events fill a round has a hundred in each of the next, and nobody waits behind the others', async () => {
+it('an account whose events fill a round gets a hundred in each later round, so that other accounts do not wait', async () => {
   const [large, other] = [await platform.account(), await platform.account()];
   const published: string[] = [];
   const publish: Publish = async ({ account_id }) => void published.push(account_id);
@@ -85,12 +85,12 @@ it('an account whose events fill a round has a hundred in each of the next, and 
     await sql`
       insert into outbox (account_id, id, kind, audience, envelope) values (${other.id}, uuidv7(), 'deal.moved', 'internal', '{}')`;
     relay.wake();
-    await waitFor('all of them', () => published.length === 1_001);
+    await waitFor('all events', () => published.length === 1_001);
   });
   expect(published.indexOf(other.id)).toBeLessThanOrEqual(600);
 });
 
-it('what was on its way when the connection broke goes before what follows it', async () => {
+it('events in transit when the connection broke go before later events', async () => {
   const { id } = await platform.account();
   const carried: string[] = [];
   const put = (kind: string) => sql`
@@ -104,16 +104,16 @@ it('what was on its way when the connection broke goes before what follows it', 
     for (const kind of ['1', '2', '3', '4']) await put(kind);
     left = 2;
     relay.wake();
-    await waitFor('the first of them', async () => (await countWaiting(id)) === 2);
+    await waitFor('the first events', async () => (await countWaiting(id)) === 2);
     await put('5');
     left = Number.POSITIVE_INFINITY;
     relay.wake();
-    await waitFor('all of them', async () => (await countWaiting(id)) === 0);
+    await waitFor('all events', async () => (await countWaiting(id)) === 0);
     expect(carried).toEqual(['1', '2', '3', '4', '5']);
   });
 });
 
-it('an event that the bus does not carry lets the others of all accounts go on, and is dead after ten tries', async () => {
+it('an event that the bus rejects does not stop other events of any account, and is dead after ten attempts', async () => {
   const account = await platform.account();
   const filler = 'x'.repeat(1_048_576);
   await sql`
@@ -123,7 +123,7 @@ it('an event that the bus does not carry lets the others of all accounts go on, 
   await platform.event(account.id, 'deal.created');
   await sql`delete from outbox where sequence not in (select min(sequence) from outbox)`;
   await waitFor(
-    'it is dead',
+    'the event to be dead',
     async () => {
       await sql`update outbox set due_at = now()`;
       const [row] = await deadOf(account.id);

@@ -7,11 +7,11 @@ import type { QueueSeat, Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
 import type { WakeLoop } from '../timing/wake-loop.ts';
-import { deadEvents, failedTry } from './failed-try.ts';
+import { deadEvents, failedAttempt } from './failed-try.ts';
 import {
-  buryEvents,
   lockOutbox,
   lockRelay,
+  moveDeadEvents,
   movePublished,
   noteServer,
   outboxRows,
@@ -20,10 +20,10 @@ import {
   type StoredRow,
 } from './outbox.sql.ts';
 
-/** Pause before what was left is tried again: what the bus did not take, and what a process left that died after its commit. */
-const againMs = 1_000;
+/** Pause before a retry of events left by an unavailable bus, or by a process that died after its commit. */
+const retryMs = 1_000;
 
-/** Dependencies of the relay beside its database. */
+/** Dependencies of the relay besides its database. */
 interface RelayParts {
   bus: Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'subjectOf' | 'publish'>;
   log: Logger;
@@ -32,10 +32,10 @@ interface RelayParts {
 }
 
 /**
- * Carries committed events to the bus, those of an account oldest first, and moves them to `published` once the bus has acknowledged them. The message id is
- * the event id, so that a round that is repeated after a crash is deduplicated; any number of relays may run. A round takes a
- * hundred events of an account at most, of 200 accounts in turn. What the bus did not take when it took others is first in the next round.
- * A row that it refuses for what it is, is tried again later, ten times in all, and is dead then; the others go on.
+ * Publishes committed events, oldest first per account, and moves them to `published` once the bus acknowledges them. The message id is the event
+ * id, so the bus deduplicates a round that is repeated after a crash. Any number of relays may run. A round takes at most a hundred events per
+ * account, and at most 200 accounts in turn. Events left when the connection breaks come first in the next round. An event that the bus itself
+ * rejects gets ten attempts and is then dead; other events continue.
  */
 export class OutboxRelay {
   readonly #sql: Database;
@@ -44,7 +44,7 @@ export class OutboxRelay {
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #seat: QueueSeat;
   #lastAccount: string | undefined;
-  /** The server that is noted. */
+  /** The server that was recorded last. */
   #server: string | undefined;
 
   /** Starts relaying. */
@@ -53,16 +53,16 @@ export class OutboxRelay {
     this.#bus = bus;
     this.#log = log;
     this.#seat = queues.open({ queue: 'outbox', rows: outboxRows, hasFailedEvents: true, changed: () => this.wake() });
-    const looks = { everyMs: againMs, slowestRetryMs: againMs, log };
-    // Few wait at any time, and no index has their due times: there are some, or there are none.
+    const looks = { everyMs: retryMs, slowestRetryMs: retryMs, log };
+    // Few events wait at any time, and no index has their due times, so the watch only checks for rows.
     const rows = [{ name: 'outbox', due: null }];
     this.#loop = watch.run({ name: 'outbox', rows, ...looks }, () => this.#publishBatch());
     bus.onBack(() => this.wake());
-    // The server may be another than at the last start.
+    // The server may differ from the one at the last start.
     this.wake();
   }
 
-  /** Says that a transaction with events has committed. */
+  /** Reports that a transaction with events has committed. */
   wake(): void {
     this.#loop.wake();
   }
@@ -72,12 +72,12 @@ export class OutboxRelay {
     this.#seat.close();
   }
 
-  /** Carries one batch; returns whether more may be waiting. While the bus is unavailable there is nothing to do but look again. */
+  /** Publishes one batch; returns whether more may be waiting. While the bus is unavailable, it only waits for the next look. */
   async #publishBatch(): Promise<boolean> {
     if (!this.#bus.isConnected()) return false;
     const { isWhole, accounts: paused } = this.#seat.paused();
     if (isWhole) return false;
-    // A bus that has stopped responding is waited for without a transaction.
+    // Waits outside a transaction for a bus that does not respond.
     await this.#bus.ready();
     await this.#noteServer();
     const { hasMore } = await inTransaction(this.#sql, (tx) => this.#publishIn(tx, paused), {
@@ -86,25 +86,25 @@ export class OutboxRelay {
     return hasMore;
   }
 
-  /** Has what was published last sent again where NATS was started again: if its machine lost power, it may lack what it had acknowledged. */
+  /** Requests recent events to be sent again if NATS was restarted. After a power loss it may lack events that it acknowledged. */
   async #noteServer(): Promise<void> {
     const server = this.#bus.server();
     if (server === undefined || server === this.#server) return;
-    const isSentAgain = await noteServer(this.#sql, server);
-    // At the start of a process NATS may have stopped and started in order together with it.
+    const isResent = await noteServer(this.#sql, server);
+    // When a process starts, NATS may have been stopped and started together with it as planned.
     const level = this.#server === undefined ? 'info' : 'warn';
     this.#server = server;
-    if (isSentAgain) this.#log[level]('NATS was started again; what was published in the minutes before is sent again');
+    if (isResent) this.#log[level]('NATS was restarted; the events published in the minutes before are sent again');
   }
 
   async #publishIn(tx: Sql, paused: readonly string[]) {
-    // Sent together: the lock is there before the rows are looked for.
+    // Both queries are sent together. PostgreSQL takes the lock before it looks for rows.
     const [, { rows, isCut, last }] = await Promise.all([
       lockRelay(tx),
       lockOutbox(tx, { last: this.#lastAccount, paused }),
     ]);
     this.#lastAccount = last;
-    // Behind the last account the next look begins with the first.
+    // After the last account, the next round begins with the first.
     const hasMore = isCut || last !== undefined;
     const carried: StoredRow[] = [];
     if (rows.length === 0) return { hasMore, carried };
@@ -117,19 +117,19 @@ export class OutboxRelay {
       else if (isOwnFault(result.reason)) refused.push(refusedRow(row, result.reason));
       else left ??= result.reason;
     }
-    // Where nothing goes, it is the bus: the round is repeated. Where the connection broke on the way, the rest goes first in the next one: later changes must not overtake it.
+    // If nothing gets through, the bus is at fault and the round is repeated. Otherwise the rest goes first in the next round, to keep the order.
     if (left !== undefined && carried.length + refused.length === 0) throw left;
     if (left !== undefined) this.#seat.failed(left);
-    await this.#setBack(tx, refused);
+    await this.#postpone(tx, refused);
     return { hasMore, carried };
   }
 
-  /** Has rows that the bus refused for what they are wait for their next try, or be dead. */
-  async #setBack(tx: Sql, refused: readonly RefusedRow[]): Promise<void> {
+  /** Postpones rejected rows to their next attempt, or makes them dead. */
+  async #postpone(tx: Sql, refused: readonly RefusedRow[]): Promise<void> {
     for (const { next } of refused) this.#seat.failed(next.reason);
     const [dead, later] = [refused.filter(({ next }) => !next.dueAt), refused.filter(({ next }) => next.dueAt)];
     await postponeEvents(tx, later);
-    await buryEvents(
+    await moveDeadEvents(
       tx,
       dead,
       dead.map(({ row }) => this.#bus.subjectOf(row)),
@@ -137,7 +137,7 @@ export class OutboxRelay {
     for (const { row, next } of dead) {
       deadEvents.add(1, { queue: 'outbox' });
       const facts = { reason: next.reason, event_id: row.id, kind: row.kind, account: row.account_id };
-      this.#log.error(facts, 'an event is dead: the bus does not carry it');
+      this.#log.error(facts, 'an event is dead: the bus rejects it');
     }
   }
 
@@ -162,14 +162,14 @@ export class OutboxRelay {
 }
 
 function refusedRow(row: StoredRow, error: unknown): RefusedRow {
-  return { row, next: failedTry(error, row.tries + 1, row.created_at, new Date()) };
+  return { row, next: failedAttempt(error, row.tries + 1, row.created_at, new Date()) };
 }
 
 const { InvalidArgumentError, InvalidSubjectError } = errors;
-/** JetStream's code for a message that is larger than the stream takes. */
+/** JetStream's error code for a message above the size limit of the stream. */
 const messageTooLarge = 10_054;
 
-/** Returns whether the bus refused an event for what it is, rather than for the state of the bus. */
+/** Returns whether the bus rejected an event for what it is, rather than for the state of the bus. */
 function isOwnFault(error: unknown): boolean {
   if (error instanceof InvalidArgumentError || error instanceof InvalidSubjectError) return true;
   return error instanceof JetStreamApiError && error.code === messageTooLarge;

@@ -4,7 +4,7 @@ import type { Fragment } from '../database/queue-rows.ts';
 import { hasFailed, type KeyedRows } from '../due-work/due-rows.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import { noAccount } from '../values/no-account.ts';
-import type { FailedTry } from './failed-events.sql.ts';
+import type { FailedAttempt } from './failed-events.sql.ts';
 
 /** An event that waits for its transaction's commit. */
 export interface OutboxRow {
@@ -24,18 +24,18 @@ export interface StoredRow extends OutboxRow {
   created_at: Date;
 }
 
-/** Accounts whose events go to the bus in one round, events, those of one account, and about how many bytes are in memory at once. */
-const mostInRound = { accounts: 200, rows: 500, ofAccount: 100, bytes: 2_097_152 };
+/** Limits of a round: accounts, events, events per account, and approximate bytes in memory at once. */
+const maxInRound = { accounts: 200, rows: 500, ofAccount: 100, bytes: 2_097_152 };
 
-/** Accounts of a round: those after `last`, by id, without paused ones. */
+/** The accounts of a round: those after `last` by id, without paused ones. */
 interface Turn {
   last: string | undefined;
   paused: readonly string[];
 }
 
 /**
- * Keeps other processes of the service from carrying events until the transaction ends: of two that carried an account's at once, the later change could be in the stream before the earlier one. The transaction's commit does not wait
- * for the disk: where the server dies before it is there, events are carried once more that the bus knows by their ids.
+ * Locks out the service's other relays until the transaction ends. Two relays with events of one account could publish the later change first.
+ * The commit does not wait for the disk. If the database server crashes before the write, the events are published again and deduplicated by id.
  */
 export async function lockRelay(tx: Sql): Promise<void> {
   await tx`
@@ -44,12 +44,12 @@ export async function lockRelay(tx: Sql): Promise<void> {
 }
 
 /**
- * Locks the oldest due events of each of 200 accounts until the transaction ends: reads nothing of others, however much they have. Within the
- * bytes the first of each account comes before its second, small ones before large ones. Says whether a bound cut something off, and which
- * account was the last of 200; undefined where there are no more behind them.
+ * Locks the oldest due events of each of 200 accounts until the transaction ends, without reading any other events. Within the byte limit, the first
+ * event of each account comes before any second, and small events before large ones. Returns whether a limit cut events off, and the last of the 200
+ * accounts; undefined if no more follow.
  */
 export async function lockOutbox(tx: Sql, { last, paused }: Turn) {
-  const { accounts, rows, ofAccount, bytes } = mostInRound;
+  const { accounts, rows, ofAccount, bytes } = maxInRound;
   const next = (after: Fragment) =>
     tx`select account_id from outbox where account_id > ${after} order by account_id limit 1`;
   const found = await tx<(StoredRow & { is_cut: boolean; last: string | null })[]>`
@@ -83,19 +83,19 @@ export async function lockOutbox(tx: Sql, { last, paused }: Turn) {
   };
 }
 
-/** Events that wait, as a queue. */
+/** Events in the outbox, as a queue. */
 export const outboxRows: KeyedRows = {
   name: 'outbox',
   key: {},
   due: 'due_at',
   error: 'reason',
-  // What the bus was not there for has no try that counts, and is to be retried all the same.
+  // An event left by an unavailable bus has no counted attempt, but is to be retried.
   failed: hasFailed('reason'),
-  // No index has their due times: they are counted from the rows.
+  // No index has their due times, so they are counted from the rows.
   countsFailed: true,
 };
 
-/** Moves events that the bus has to those that were published. */
+/** Moves events that the bus has acknowledged to `published`. */
 export function movePublished(tx: Sql, rows: readonly StoredRow[]): Unsent {
   const accounts = rows.map((row) => row.account_id);
   const sequences = rows.map((row) => row.sequence);
@@ -109,13 +109,13 @@ export function movePublished(tx: Sql, rows: readonly StoredRow[]): Unsent {
     on conflict do nothing`;
 }
 
-/** A row that the bus did not take, and what becomes of it. */
+/** A row that the bus rejected, and the outcome. */
 export interface RefusedRow {
   row: StoredRow;
-  next: FailedTry;
+  next: FailedAttempt;
 }
 
-/** Notes that the bus did not take events, and when each is offered again. */
+/** Records that the bus rejected events, and when each is published again. */
 export async function postponeEvents(tx: Sql, refused: readonly RefusedRow[]): Promise<void> {
   if (refused.length === 0) return;
   await tx`
@@ -126,8 +126,8 @@ export async function postponeEvents(tx: Sql, refused: readonly RefusedRow[]): P
     where o.account_id = refused.account_id and o.sequence = refused.sequence`;
 }
 
-/** Takes events out of the outbox that the bus will never take: they are dead. */
-export async function buryEvents(tx: Sql, dead: readonly RefusedRow[], subjects: readonly string[]): Promise<void> {
+/** Moves events that the bus will never accept from the outbox to the dead events. */
+export async function moveDeadEvents(tx: Sql, dead: readonly RefusedRow[], subjects: readonly string[]): Promise<void> {
   if (dead.length === 0) return;
   await tx`
     with dead as (
@@ -145,12 +145,12 @@ export async function buryEvents(tx: Sql, dead: readonly RefusedRow[], subjects:
     from buried`;
 }
 
-/** Events that a request to send them again counts: a week of many more could not be counted within the time of a statement. */
-export const mostCounted = 100_000;
+/** Maximum number of events that a republication request counts. A full week could exceed the statement timeout. */
+export const maxCounted = 100_000;
 
 /**
- * Asks for everything to be sent again that was published since `since`, up to now; returns how many events that is, 100,000 where there
- * are more, those included that were sent again before and are too old for another time.
+ * Requests everything published from `since` to now to be sent again. Returns the number of those events, at most 100,000. It includes events that
+ * were sent again before and are too old for another time.
  */
 export async function requestRepublication(tx: Sql, since: Date): Promise<number> {
   const [row] = await tx<{ matched: number }[]>`
@@ -158,16 +158,14 @@ export async function requestRepublication(tx: Sql, since: Date): Promise<number
       insert into republications (since, until) values (${since}, now())
     )
     select count(*)::int as matched from (
-      select from published where published_at >= ${since} and published_at <= now() limit ${mostCounted}) as counted`;
+      select from published where published_at >= ${since} and published_at <= now() limit ${maxCounted}) as counted`;
   return row!.matched;
 }
 
-/** Seconds before the last publication whose events a server may have lost: NATS writes to its disk every two minutes, and acknowledges before. */
+/** Seconds before the last publication whose events a server may have lost. NATS acknowledges first and writes to disk every two minutes. */
 const unwrittenSeconds = 150;
 
-/**
- * Notes the server that the bus has. Where it is another than before, what was published in the last minutes is to be sent again; returns whether it is.
- */
+/** Records the server of the bus. If it is new, requests the events of the last minutes to be sent again and returns true. */
 export async function noteServer(sql: Sql, server: string): Promise<boolean> {
   const requested = await sql`
     with known as (
@@ -182,32 +180,33 @@ export async function noteServer(sql: Sql, server: string): Promise<boolean> {
   return requested.count > 0;
 }
 
-/** Most events that a round sends again: each may have 900 KiB. */
-const mostRepublished = 100;
+/** Maximum number of events that a round sends again; each may have 900 KiB. */
+const maxRepublished = 100;
 
 /**
- * Moves a part of what was asked for back to the outbox, where no more than `most` events wait, paused accounts' aside: what is new must not wait long behind what is old. What was sent again before counts by its own age, and not when that is before `oldest`: consumers may have forgotten that they
- * took it. Those are deleted by their places: how many there are the planner cannot know, and would read a week's for them. Returns whether more may be asked for.
+ * Moves some requested events back to the outbox; returns whether more may follow. At most `most` events may wait there, not counting paused
+ * accounts, so that new events do not wait long behind old ones. Skips events that were sent again before and are older than `oldest`, since
+ * consumers may have forgotten them. Deletes by ctid: the planner cannot know the number of rows, and would read a week of events.
  */
 export async function republishSome(tx: Sql, most: number, oldest: Date): Promise<boolean> {
   const [request] = await tx<{ account_id: string; id: number; since: Date; until: Date }[]>`
     select account_id, id, since, until from republications order by id limit 1 for update skip locked`;
   if (!request) return false;
   const { since, until } = request;
-  const isAskedFor = tx`published_at between ${since} and ${until} and (rounds = 0 or created_at >= ${oldest})`;
+  const isRequested = tx`published_at between ${since} and ${until} and (rounds = 0 or created_at >= ${oldest})`;
   const moved = await tx`
     with waiting as (
       select 1 from outbox where account_id not in (select account_id from queue_pauses where queue = 'outbox') limit ${most}
     ), moved as (
       delete from published where ctid = any(array(
-        select ctid from published where ${isAskedFor}
-        order by published_at limit (select least(${mostRepublished}, greatest(0, ${most} - count(*))) from waiting))) returning *
+        select ctid from published where ${isRequested}
+        order by published_at limit (select least(${maxRepublished}, greatest(0, ${most} - count(*))) from waiting))) returning *
     )
     insert into outbox (sequence, account_id, id, kind, audience, envelope, trace, rounds, created_at)
     overriding system value
     select sequence, account_id, id, kind, audience, envelope, trace, least(rounds, 32766) + 1, created_at from moved`;
   if (moved.count > 0) return true;
-  const [left] = await tx`select 1 from published where ${isAskedFor} limit 1`;
+  const [left] = await tx`select 1 from published where ${isRequested} limit 1`;
   if (!left) await tx`delete from republications where account_id = ${request.account_id} and id = ${request.id}`;
   return false;
 }

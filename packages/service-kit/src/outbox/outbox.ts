@@ -13,20 +13,20 @@ import type { OutboxRow } from './outbox.sql.ts';
 
 export type { OutboxRow } from './outbox.sql.ts';
 
-/** The largest envelope, in bytes: a message of the bus has at most 1 MiB, headers included. */
+/** Maximum size of an envelope in bytes. A message on the bus has at most 1 MiB, including headers. */
 const maxEnvelopeBytes = 921_600;
-/** The account whose event it is: what the envelope needs of it. */
+/** The fields of an event's account that its envelope needs. */
 export type EventAccount = Pick<AccountContext, 'id' | 'mode' | 'timezone'>;
 
-/** Publishes one event with the transaction it is called in: both commit or neither does. Returns the event's id. */
+/** Publishes one event in the current transaction: both commit or neither does. Returns the event's id. */
 export type Emit<Definition extends EventDefinition> = <Event extends Definition>(
   event: Event,
   data: EventData<Event>,
 ) => string;
 
 /**
- * Makes the row of one event: the envelope with a new id (UUID v7), its time in the account's zone, and its trace. Throws an ApiError
- * invalid_request where the envelope has more than 900 KiB, which the bus would not carry.
+ * Returns the row of one event with its envelope and trace. The envelope has a new id (UUID v7) and its time in the account's zone. Throws ApiError
+ * invalid_request if the envelope exceeds 900 KiB, which the bus would reject.
  */
 export function outboxRow(
   event: EventDefinition,
@@ -56,13 +56,13 @@ export function outboxRow(
   };
 }
 
-/** The refusal of a resource that its module's own bounds should have refused by the name of a field. */
+/** Returns the refusal of a resource that its module's own limits should have refused with the name of a field. */
 function tooLarge(kind: string): ApiError {
   const message = `body must be smaller: the resource and its previous values must stay below 900 KiB together (${kind})`;
   return new ApiError('invalid_request', message, { field: 'body' });
 }
 
-/** Writes rows in the transaction that `tx` is: one statement for any number. */
+/** Writes any number of rows in one statement, in the transaction `tx`. */
 export function writeOutbox(tx: Sql, rows: readonly OutboxRow[]): Unsent {
   return tx`
     insert into outbox (account_id, id, kind, audience, envelope, trace)
@@ -76,8 +76,8 @@ export function writeOutbox(tx: Sql, rows: readonly OutboxRow[]): Unsent {
 }
 
 /**
- * Writes one event for each row of `rows`, in one statement whatever their number; nothing of them comes into this process.
- * `rows` selects one column `data`: what the event holds, as json. Returns how many there were.
+ * Writes one event for each row of `rows`, in one statement that does not read the rows into this process.
+ * `rows` selects one column `data`, the event's data as JSON. Returns the number of rows.
  */
 export async function writeOutboxOf(
   tx: Sql,
@@ -89,7 +89,7 @@ export async function writeOutboxOf(
   const trace = activeTrace();
   const { kind, audience } = event;
   const timestamp = formatInstant(now, account.timezone);
-  // The keys that outboxRow gives an envelope, in their order; the id comes in front, the data at the end.
+  // The keys of outboxRow's envelope, in the same order; the id comes first, the data last.
   const rest = JSON.stringify({ type: kind, timestamp, account: account.id, mode: account.mode }).slice(1, -1);
   const result = await tx`
     insert into outbox (account_id, id, kind, audience, envelope, trace)

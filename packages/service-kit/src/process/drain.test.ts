@@ -23,7 +23,7 @@ async function statusOf(
   return response && { status: response.statusCode, connection: response.headers.connection };
 }
 
-it('a process that is told to stop serves on while it is not ready, and ends each connection with its next response', async () => {
+it('a stopping process keeps serving while not ready, and closes each connection with its next response', async () => {
   const port = await freePort();
   const env = {
     ...process.env,
@@ -38,6 +38,6 @@ it('a process that is told to stop serves on while it is not ready, and ends eac
   await waitFor('the service', async () => (await statusOf(ready))?.status === 200);
   expect(await statusOf(alive)).toEqual({ status: 200, connection: 'keep-alive' });
   child.kill('SIGTERM');
-  await waitFor('it to stop', async () => (await statusOf(ready))?.status === 503);
+  await waitFor('the process to stop', async () => (await statusOf(ready))?.status === 503);
   expect(await statusOf(alive)).toEqual({ status: 200, connection: 'close' });
 });

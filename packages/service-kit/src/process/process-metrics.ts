@@ -9,19 +9,19 @@ const gauges = {
   },
   'nodejs.eventloop.delay.p99': {
     unit: 's',
-    description: '99th percentile of its delays since then.',
+    description: '99th percentile of the delays since the last collection.',
   },
   'process.memory.usage': { unit: 'By', description: 'Resident memory.' },
   'v8js.memory.heap.used': { unit: 'By', description: 'Memory of JavaScript objects.' },
   'db.client.connection.count': { unit: '{connection}', description: 'Open connections to PostgreSQL, by state.' },
-  'db.client.connection.max': { unit: '{connection}', description: 'Connections that the pool may open.' },
+  'db.client.connection.max': { unit: '{connection}', description: 'Maximum number of connections in the pool.' },
   'db.client.connection.pending_requests': {
     unit: '{request}',
-    description: 'Statements and transactions that wait for a connection.',
+    description: 'Queries and transactions that wait for a connection.',
   },
 };
 
-/** Observes a process and its pool whenever metrics are collected, until it ends. */
+/** Observes a process and its pool at each collection of metrics, until the process ends. */
 export function observeProcess(sql: Database): void {
   meter.observe(gauges, (observe) => {
     const { longestMs, p99Ms } = collectLoopDelays();

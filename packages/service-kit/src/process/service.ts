@@ -38,9 +38,9 @@ import { processInstance, startTelemetry } from '../telemetry/telemetry.ts';
 import { type BaseConfig, type baseConfig, readConfig } from '../values/config.ts';
 import { observeProcess } from './process-metrics.ts';
 import { endIfMigrationOnly, type Running } from './run-process.ts';
-import { forgetOldRecords, inboxByDay, resumeSetAside, sendAgain } from './upkeep.ts';
+import { forgetOldRecords, inboxByDay, republishEvents, resumeSetAside } from './upkeep.ts';
 
-/** Parts of every process, before its service's own. */
+/** The parts of every process, which exist before its service's own. */
 export interface Foundation<Config extends BaseConfig = BaseConfig>
   extends Omit<WorkContext<undefined>, 'resources' | 'watch'> {
   config: Config;
@@ -48,11 +48,11 @@ export interface Foundation<Config extends BaseConfig = BaseConfig>
   watch: DueWatch;
   connections: Connections;
   health: Health;
-  /** Those that the process describes to operators as waited for while they are unavailable. */
+  /** Dependencies that the process reports to operators while they are unavailable. */
   dependencies: Dependencies;
 }
 
-/** One service: its table of contents, complete by its contract. */
+/** The definition of one service, complete by its contract. */
 export interface ServiceDefinition<Contract, Schema extends z.ZodObject = typeof baseConfig, Resources = undefined>
   extends Startable<Schema, Resources> {
   name: ServiceIn<Contract>;
@@ -64,19 +64,19 @@ export interface ServiceDefinition<Contract, Schema extends z.ZodObject = typeof
 interface Startable<Schema extends z.ZodObject, Resources> {
   name: ServiceName;
   config: Schema;
-  /** The directory of its own migrations. */
+  /** The directory of the service's own migrations. */
   migrations: URL;
-  /** Its tables that are partitioned by time, and for how long their rows are kept. */
+  /** The service's tables that are partitioned by time, and how long they keep rows. */
   partitions?(config: z.output<Schema> & BaseConfig): readonly PartitionedTable[];
   operations: Readonly<Record<string, BoundOperation<Resources>>>;
   requests: Readonly<Record<string, BoundRequest<Resources>>>;
-  /** Adds routes beside those of operations, whose requests come without a signed context. */
+  /** Adds routes besides operations. Their requests have no signed context. */
   addRoutes?(app: Express, context: WorkContext<Resources> & { connections: Connections }): void;
   consumers?: readonly Consumer<Resources>[];
   jobs?: readonly Job<Resources>[];
   /**
-   * Makes what handlers share. `endResponses` ends those that would go on without an end, when the process drains; `stop` ends what it started,
-   * after requests, consumers and jobs have ended.
+   * Makes the resources that handlers share. `endResponses` ends open-ended responses when the process drains. `stop` ends what this function
+   * started, after requests, consumers and jobs have ended.
    */
   resources?(foundation: Foundation<z.output<Schema> & BaseConfig>): Promise<Resources & Endings>;
 }
@@ -86,7 +86,7 @@ interface Endings {
   stop?(): Promise<void>;
 }
 
-/** A loop over due work, as handlers see it: they wake it after the commit of what makes work due. */
+/** A loop over due work, as handlers see it. They wake it after a commit that makes work due. */
 export interface Worker {
   wake(): void;
 }
@@ -95,8 +95,8 @@ const directUrlMissing =
   'Settings are missing or wrong:\n  DATABASE_DIRECT_URL: is required with DATABASE_POOLER=transaction: the URL of the same role without the pooler, for migrations';
 
 /**
- * Starts what every process has: settings, log, telemetry, migrated database, bus, relay. `migrations` is the directory of those of its own
- * tables, of which `partitions` are by time. `stop` ends it in the right order.
+ * Starts the parts of every process: settings, log, telemetry, migrated database, bus, relay. `migrations` is the directory of the service's own
+ * migrations; `partitions` lists its tables partitioned by time. `stop` ends the parts in the right order.
  */
 export async function startFoundation<Config extends BaseConfig>(
   name: ServiceName,
@@ -115,7 +115,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const isPooled = config.DATABASE_POOLER === 'transaction';
   if (isPooled && !config.DATABASE_DIRECT_URL) throw new Error(directUrlMissing);
   await migrate(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, name, [kitMigrations, migrations], (waiting) =>
-    log.warn(waiting, 'the schema is not up to date yet; it is tried again'),
+    log.warn(waiting, 'the schema is not up to date yet; the migration is retried'),
   );
   endIfMigrationOnly(name);
   const sql = openDatabase(config.DATABASE_URL, { pool: config.DATABASE_POOL, service: name, isPooled });
@@ -132,7 +132,7 @@ export async function startFoundation<Config extends BaseConfig>(
     settings: config,
     aheadOf: (accountId) => clocks.aheadOf(accountId),
   });
-  // Before they are read: a move that comes meanwhile is not missed.
+  // Before the clocks are read, so that no move in between is missed.
   bus.onBack(() => clocks.refresh());
   bus.handleAll(moveClock, async ({ account, aheadMs }) => {
     await clocks.move(sql, account, aheadMs);
@@ -171,7 +171,7 @@ export async function startFoundation<Config extends BaseConfig>(
   const work = { ...foundation, resources: undefined };
   handleRequests(bus, handleOperatorRequests({ service: name, queues, clockWork, log }), work);
   await describeItself({ ...foundation, service: name, version });
-  const upkeep = [forgetOldRecords, sendAgain, resumeSetAside].map((job) => startJob(job, work));
+  const upkeep = [forgetOldRecords, republishEvents, resumeSetAside].map((job) => startJob(job, work));
   const stop = async () => {
     await Promise.all([...upkeep, clockWork, keeper, relay, watch, queues, clocks].map((running) => running.stop()));
     await bus.close();
@@ -181,7 +181,7 @@ export async function startFoundation<Config extends BaseConfig>(
   return { foundation, stop };
 }
 
-/** Starts a service from its definition. Throws where settings are wrong or the database cannot be migrated. */
+/** Starts a service from its definition. Throws if settings are wrong or the database cannot be migrated. */
 export async function startService<Schema extends z.ZodObject, Resources>(
   definition: Startable<Schema, Resources>,
   env: NodeJS.ProcessEnv,
@@ -215,20 +215,20 @@ export async function startService<Schema extends z.ZodObject, Resources>(
   const retries = startRetries(bus, consumers, work);
   const retriesOf = (queue: string) =>
     retries.runningRows.filter((row) => row.queue === queue).map((row) => ({ account: row.account_id, running: 1 }));
-  // Past a pooler: the lock of a lease is its session's.
+  // Bypasses a pooler, since the lock of a lease belongs to its session.
   const openSession = () =>
     openDatabase(config.DATABASE_DIRECT_URL ?? config.DATABASE_URL, { pool: 1, service: name, isLasting: true });
   const taking = consumers.map((consumer) => startConsumer(bus, consumer, { ...work, retriesOf, openSession }));
   for (const queue of new Set(jobs.flatMap((job) => job.queue ?? []))) queues.open(queue);
-  const patient = jobs.flatMap(({ statementMs }) => statementMs ?? []);
-  const patientSql = openDatabase(config.DATABASE_URL, {
-    // Rounds by the clocks of accounts wait for no round by the real time, nor these for them.
-    pool: patient.length * 2,
+  const longTimeouts = jobs.flatMap(({ statementMs }) => statementMs ?? []);
+  const longRunningSql = openDatabase(config.DATABASE_URL, {
+    // Rounds by sandbox clocks and rounds by real time do not wait for each other.
+    pool: longTimeouts.length * 2,
     service: name,
-    statementMs: Math.max(0, ...patient),
+    statementMs: Math.max(0, ...longTimeouts),
     isPooled: sql.isPooled,
   });
-  const running = jobs.map((job) => startJob(job, job.statementMs ? { ...work, sql: patientSql } : work));
+  const running = jobs.map((job) => startJob(job, job.statementMs ? { ...work, sql: longRunningSql } : work));
   const listener = await listen(app, config.PORT, config.HOST);
   log.info({ url: listener.url }, 'listening');
   const operations = Object.values(definition.operations).map(({ operation }) => operation);
@@ -240,8 +240,8 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       stopAnnouncing();
       await drained([listener, { close: async () => resources?.endResponses?.() }], config);
       const stopped = Promise.all([...taking, retries, ...running, clockWork].map((part) => part.stop()));
-      // Rounds whose statements may take minutes are cut off: they are rolled back, and another process begins again with them.
-      await patientSql.end({ timeout: 3 });
+      // Cuts off rounds whose statements may take minutes. They roll back, and another process repeats them.
+      await longRunningSql.end({ timeout: 3 });
       await stopped;
       await resources?.stop?.();
       await stop();
@@ -250,8 +250,8 @@ export async function startService<Schema extends z.ZodObject, Resources>(
 }
 
 /**
- * Closes listeners, whose readiness is over: they serve on for DRAIN_DELAY_SECONDS, in which balancers and clients turn to other processes,
- * and then take DRAIN_SECONDS at most for what they have taken.
+ * Closes listeners that no longer report ready. They serve for another DRAIN_DELAY_SECONDS, while balancers and clients move to other processes.
+ * Then accepted requests get at most DRAIN_SECONDS.
  */
 export async function drained(
   listeners: readonly (Pick<Listener, 'close'> & Partial<Pick<Listener, 'drain'>>)[],

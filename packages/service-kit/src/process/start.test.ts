@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe('a process that starts while NATS is unavailable', () => {
-  it('serves what needs no bus, and sends its events when NATS is there', async () => {
+  it('serves requests that need no bus, and publishes its events when NATS is back', async () => {
     const relay = await startRelay(platform.env('crm').NATS_URL!);
     relay.cut();
     const cut = await startPlatform({ services: ['crm'], env: { NATS_URL: relay.url } });
@@ -29,7 +29,7 @@ describe('a process that starts while NATS is unavailable', () => {
       await account.client.crm.pipelines.create({ body: { name: 'Sales', stages: [{ name: 'New' }] } });
       const [first] = (await account.client.crm.pipelines.list({})).data;
       expect((await fetch(`${cut.gatewayUrl}/readyz`)).status).toBe(200);
-      // A deal's contact is asked for over the bus; one without is not.
+      // A deal with a contact needs a request over the bus; a deal without one does not.
       const deal = await account.client.crm.deals.create({ body: { title: 'Early', pipeline: first!.id } });
       relay.mend();
       const event = await cut.event(account.id, 'deal.created');
@@ -40,7 +40,7 @@ describe('a process that starts while NATS is unavailable', () => {
     }
   }, 60_000);
 
-  it('can be stopped before NATS is there', async () => {
+  it('can be stopped before NATS is available', async () => {
     const log = createLogger('test', 'silent');
     const bus = await Bus.connect('nats://127.0.0.1:1', { prefix: 'x', service: 'crm', log });
     expect(bus.isConnected()).toBe(false);
@@ -79,7 +79,7 @@ describe('a process with the argument migrate', () => {
     );
   };
 
-  it('brings its schema up to date and ends, with 1 where it cannot', async () => {
+  it('migrates its schema and exits, with 1 on failure', async () => {
     const server = process.env.TEST_DATABASE_URL!;
     const database = `test_migrate_${randomBytes(6).toString('hex')}`;
     await provision(server, { database, roles: [{ name: 'crm', password: 'test-only' }] });
@@ -98,13 +98,13 @@ describe('a process with the argument migrate', () => {
     }
   }, 60_000);
 
-  it('is refused with any other', async () => {
+  it('is refused with any other argument', async () => {
     const { code, output } = await runWith('migrat', 'postgres://127.0.0.1:1/none');
-    expect([code, output]).toEqual([2, expect.stringContaining('There is no command migrat; there is migrate')]);
+    expect([code, output]).toEqual([2, expect.stringContaining('Unknown command migrat; the only command is migrate')]);
   });
 });
 
-/** Runs a process that throws what nobody awaits; `stop` and `options` are code. Returns its output and exit code. */
+/** Runs a process with an unhandled rejection; `stop` and `options` are code. Returns its output and exit code. */
 async function runAndThrow(stop: string, options = '{}') {
   const service = pathToFileURL(join(import.meta.dirname, 'run-process.ts')).href;
   const program = `
@@ -123,15 +123,15 @@ async function runAndThrow(stop: string, options = '{}') {
   }
 }
 
-describe('a process in which something is thrown that nobody awaits', () => {
-  it('ends in order, and says why', async () => {
+describe('a process with an unhandled rejection', () => {
+  it('stops in order and prints the error', async () => {
     const { output, code } = await runAndThrow("async () => console.log('stopped in order')");
     expect(output).toContain('nobody awaits this');
     expect(output).toContain('stopped in order');
     expect(code).toBe(1);
   });
 
-  it('ends although what it has under way never does: its supervisor starts another', async () => {
+  it('exits even if its stop never ends, so that its supervisor starts another', async () => {
     const { output, code } = await runAndThrow('() => new Promise(() => undefined)', '{ failedEndMs: 10 }');
     expect(output).toContain('nobody awaits this');
     expect(code).toBe(1);

@@ -6,9 +6,9 @@ import { type Database, inTransaction, type Sql } from '../database/database.ts'
 import { requestRepublication } from '../outbox/outbox.sql.ts';
 import { noAccount } from '../values/no-account.ts';
 import { dayMs } from '../values/zoned-time.ts';
-import { forgetOldRecords, sendAgain } from './upkeep.ts';
+import { forgetOldRecords, republishEvents } from './upkeep.ts';
 
-/** In transactions that nobody else sees, since the service has the same jobs. */
+/** The tests run in transactions that roll back, since the service runs the same jobs. */
 let platform: Platform;
 let sql: Database;
 const now = new Date();
@@ -19,14 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** Rolls back what `work` did. */
-async function inVain(work: (tx: Sql) => Promise<void>): Promise<void> {
-  const isOver = new Error('over');
-  const rolledBack = inTransaction(sql, async (tx) => {
+/** Runs `work` in a transaction that rolls back. */
+async function rolledBack(work: (tx: Sql) => Promise<void>): Promise<void> {
+  const abort = new Error('rolled back');
+  const transaction = inTransaction(sql, async (tx) => {
     await work(tx);
-    throw isOver;
+    throw abort;
   });
-  await expect(rolledBack).rejects.toBe(isOver);
+  await expect(transaction).rejects.toBe(abort);
 }
 
 /** Writes published events. */
@@ -39,7 +39,7 @@ async function publish(tx: Sql, count: number, at: Date): Promise<void> {
 const countOf = async (tx: Sql, table: string) => (await tx`select from ${tx(table)}`).count;
 
 /** Runs a job once; returns whether it has more to do. */
-async function round(tx: Sql, { run }: typeof sendAgain): Promise<boolean> {
+async function round(tx: Sql, { run }: typeof republishEvents): Promise<boolean> {
   return await run({ tx, now } as Parameters<typeof run>[0], everybody);
 }
 
@@ -47,8 +47,8 @@ const waitMany = (tx: Sql, accountId: string) => tx`
   insert into outbox (account_id, id, kind, audience, envelope)
   select ${accountId}, gen_random_uuid(), 'deal.created', 'public', '{}' from generate_series(1, 1000)`;
 
-it('what is old is deleted, of each kind after its own time', async () => {
-  await inVain(async (tx) => {
+it('old records are deleted, each kind after its own retention', async () => {
+  await rolledBack(async (tx) => {
     for (const days of [29, 31]) {
       await tx`
         insert into failed_events (account_id, queue, subject, headers, bytes, reason, tries, dead_at)
@@ -67,8 +67,8 @@ it('what is old is deleted, of each kind after its own time', async () => {
   });
 });
 
-it('what is asked for again does not wait behind events of a paused account', async () => {
-  await inVain(async (tx) => {
+it('requested events do not wait behind events of a paused account', async () => {
+  await rolledBack(async (tx) => {
     const paused = randomUUID();
     await tx`
       insert into queue_pauses (account_id, queue, endpoint_id, reason, actor, paused_at)
@@ -76,7 +76,7 @@ it('what is asked for again does not wait behind events of a paused account', as
     await waitMany(tx, paused);
     await publish(tx, 2, daysAgo(1));
     await requestRepublication(tx, daysAgo(2));
-    expect(await round(tx, sendAgain)).toBe(true);
+    expect(await round(tx, republishEvents)).toBe(true);
     expect(await countOf(tx, 'outbox')).toBe(1_002);
   });
 });

@@ -10,17 +10,17 @@ import { dayMs } from '../values/zoned-time.ts';
 export const publishedRetentionMs = 7 * dayMs;
 const deadRetentionMs = 30 * dayMs;
 
-/** Inbox rows are kept for as long as an event may come again: dead ones are kept for 30 days, after the week that the bus had them and that before it. */
+/** Inbox rows outlive any redelivery. An event is kept a week as published, a week on the bus, and 30 days if dead. */
 export const inboxByDay: PartitionedTable = { table: 'inbox', days: 1, ahead: 14, keptMs: 45 * dayMs };
 
-/** Rows that are kept for a time after that of a column, which an index begins with. */
+/** Rows that are deleted some time after the time in a column, with which an index begins. */
 const kept = [
   { name: 'idempotency', due: 'created_at', afterMs: responsesRetentionMs },
   { name: 'published', due: 'published_at', afterMs: publishedRetentionMs },
   { name: 'failed_events', due: 'dead_at', afterMs: deadRetentionMs },
 ];
-/** Most rows of a table that a round deletes. */
-const mostForgotten = 1_000;
+/** Maximum number of rows of a table that a round deletes. */
+const maxDeleted = 1_000;
 
 /** Deletes keyed responses after 24 hours, published events after 7 days, dead events after 30. */
 export const forgetOldRecords: Job<unknown> = {
@@ -29,7 +29,7 @@ export const forgetOldRecords: Job<unknown> = {
   everyMs: 60_000,
   async run({ tx, now }) {
     let hasMore = false;
-    for (const rows of kept) hasMore = (await forgetOldest(tx, rows, now)) === mostForgotten || hasMore;
+    for (const rows of kept) hasMore = (await forgetOldest(tx, rows, now)) === maxDeleted || hasMore;
     return hasMore;
   },
 };
@@ -38,25 +38,25 @@ async function forgetOldest(tx: Sql, { name, due, afterMs }: (typeof kept)[numbe
   const forgotten = await tx`
     delete from ${tx(name)} where ctid = any(array(
       select ctid from ${tx(name)} where ${tx(due)} <= ${new Date(now.getTime() - afterMs)}
-      order by ${tx(due)} limit ${mostForgotten}))`;
+      order by ${tx(due)} limit ${maxDeleted}))`;
   return forgotten.count;
 }
 
-/** Events that may wait for the bus while older ones are sent again. */
-const mostWaiting = 1_000;
+/** Maximum number of events that may wait for the bus while older ones are sent again. */
+const maxWaiting = 1_000;
 
-/** Sends what operators ask for to the bus again, a part a round. */
-export const sendAgain: Job<unknown> = {
+/** Sends events that operators requested to the bus again, some in each round. */
+export const republishEvents: Job<unknown> = {
   name: 'republish-events',
   watched: [{ name: 'republications', due: null }],
   everyMs: 1_000,
   async run({ tx, now }) {
     const oldest = new Date(now.getTime() - publishedRetentionMs);
-    return await republishSome(tx, mostWaiting, oldest);
+    return await republishSome(tx, maxWaiting, oldest);
   },
 };
 
-/** Goes on with events that were set aside for a pause just when it ended. */
+/** Resumes events that were set aside for a pause at the moment it ended. */
 export const resumeSetAside: Job<unknown> = {
   name: 'resume-set-aside',
   everyMs: 60_000,

@@ -32,7 +32,7 @@ async function add(account: string, count: number, dueAt: Date, error: string | 
     insert into tried_errands select ${account}, ${dueAt}::timestamptz, ${error}::text from generate_series(1, ${count})`;
 }
 
-it('counts what waits after a failure, of a queue and of each account: neither what is due nor what runs', async () => {
+it('counts entries that wait after a failure, by queue and by account, without due and running ones', async () => {
   const [one, other] = [randomUUID(), randomUUID()];
   await add(one, 3, later, '503');
   await add(one, 2, now, '503');
@@ -46,7 +46,7 @@ it('counts what waits after a failure, of a queue and of each account: neither w
   expect(await measureRows(sql, { name: 'tried_errands', due: 'due_at' }, now)).toMatchObject({ failedLater: null });
 });
 
-it('counts the events of an outbox that the bus did not take', async () => {
+it('counts the events of an outbox that the bus rejected', async () => {
   const insert = (id: string, reason: string | null) => sql`
     insert into outbox (account_id, id, kind, audience, envelope, reason, due_at)
     values (${randomUUID()}, ${id}, 'x.y', 'internal', '{}', ${reason}, '2100-01-01')`;
@@ -56,7 +56,7 @@ it('counts the events of an outbox that the bus did not take', async () => {
   expect((await measureRows(sql, outboxRows, now)).failedLater).toBe(before + 1);
 });
 
-it('events that a pause held untried have their patience from its end on, those that failed before it from their first try', async () => {
+it('events held without an attempt get their full retry time from the end of the pause, failed events from their first attempt', async () => {
   const { id } = await platform.account();
   const dayBefore = new Date(now.getTime() - 25 * 3_600_000);
   for (const tries of [0, 3]) {

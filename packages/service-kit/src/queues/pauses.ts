@@ -5,7 +5,7 @@ import { coalesced } from '../timing/single-flight.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
 import { type PauseRow, selectPauses } from './queues.sql.ts';
 
-/** Part of a queue that operators paused. */
+/** The parts of a queue that operators paused. */
 export interface Paused {
   isWhole: boolean;
   accounts: readonly string[];
@@ -13,39 +13,39 @@ export interface Paused {
 }
 
 export const nothingPaused: Paused = { isWhole: false, accounts: [], endpoints: [] };
-/** Poll interval: finds what no news told of, since the bus was unavailable. */
+/** Poll interval for changes missed while the bus was unavailable. */
 const pollMs = 30_000;
 const slowestRetryMs = 10_000;
 const topic = 'queues';
 
-/** The pauses of one service's queues, as every process of it knows them: from its table, read again whenever one changes. */
+/** The pauses of one service's queues, which every process caches from the table and rereads at each change. */
 export class Pauses {
-  /** Reads them again, one read at a time, so that none brings an older state back: as they are from then on, this process works. */
+  /** Rereads the pauses, one read at a time, so that no older state returns. This process follows them once it resolves. */
   readonly refresh: () => Promise<undefined>;
   readonly #bus: Bus;
   readonly #loop: WakeLoop;
   #pauses: readonly PauseRow[] = [];
-  /** Something was changed since the last read, as other processes say. */
-  #isTold = false;
+  /** A change was announced since the last read. */
+  #hasNews = false;
 
-  /** Calls `heard` once an operator may have changed something of a queue: where the pauses have changed, and when one was told of. */
-  constructor(sql: Database, { bus, log, heard }: { bus: Bus; log: Logger; heard(): void }) {
+  /** Calls `changed` after an operator may have changed a queue: when the pauses differ, or a change was announced. */
+  constructor(sql: Database, { bus, log, changed }: { bus: Bus; log: Logger; changed(): void }) {
     this.#bus = bus;
     this.refresh = coalesced(async () => {
-      const [known, wasTold] = [JSON.stringify(this.#pauses), this.#isTold];
-      this.#isTold = false;
+      const [known, hadNews] = [JSON.stringify(this.#pauses), this.#hasNews];
+      this.#hasNews = false;
       this.#pauses = await selectPauses(sql).catch((error: unknown) => {
-        this.#isTold = wasTold;
+        this.#hasNews = hadNews;
         throw error;
       });
-      if (wasTold || JSON.stringify(this.#pauses) !== known) heard();
+      if (hadNews || JSON.stringify(this.#pauses) !== known) changed();
       return undefined;
     });
     this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, this.refresh);
     bus.onPeers(topic, () => this.#readAgain());
   }
 
-  /** Returns what of a queue is paused now; nothing is of work without one. */
+  /** Returns the paused parts of a queue now; none for work without a queue. */
   of(queue: string | undefined): Paused {
     const pauses = this.#pauses.filter((pause) => pause.queue === queue);
     return {
@@ -55,14 +55,14 @@ export class Pauses {
     };
   }
 
-  /** Tells every process of the service that an operator changed something: after the commit. */
+  /** Announces to every process of the service that an operator changed something. Call it after the commit. */
   announce(): void {
     this.#readAgain();
     this.#bus.tell(topic);
   }
 
   #readAgain(): void {
-    this.#isTold = true;
+    this.#hasNews = true;
     this.#loop.wake();
   }
 

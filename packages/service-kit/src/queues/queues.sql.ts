@@ -3,22 +3,22 @@ import type { Sql } from '../database/database.ts';
 import { type Fragment, filter, joined, type QueueRows } from '../database/queue-rows.ts';
 import { noAccount } from '../values/no-account.ts';
 
-/** Entries of a queue. */
+/** Numbers of entries in a queue. */
 export interface Depth {
-  /** Due, paused ones included. */
+  /** Due, including paused ones. */
   ready: number;
-  /** Due later; those included that run under a lease. */
+  /** Due later, including those that run under a lease. */
   later?: number;
-  /** Those of `later` that wait after a failure; null where none ever does. */
+  /** Those of `later` that wait after a failure; null if no entry of the queue ever does. */
   failedLater?: number | null;
   dead?: number;
   oldest: Date | null;
 }
 
-/** Rows that are read to count those that failed, where no index has them: those that are due next, by the index that has their time. */
+/** Maximum number of rows read to count failures without an index of them. The index on due times yields the next due rows. */
 const maxLookedAt = 10_000;
 
-/** Column that counts the rows that wait after a failure: all of them, or those that are due next where no index has the others. */
+/** Returns the column that counts rows waiting after a failure. Without an index of failures, counts only the next due rows. */
 function failedLater(sql: Sql, rows: QueueRows, now: Date): Fragment {
   const { due, failed, countsFailed } = rows;
   if (!failed) return sql`null::float8`;
@@ -28,10 +28,10 @@ function failedLater(sql: Sql, rows: QueueRows, now: Date): Fragment {
   return sql`(select count(*) from (${next}) as next where ${failed(sql)})::float8`;
 }
 
-/** Rows of a queue that are counted: a deeper queue has at least as many, and whoever asks gets a reply in time. */
+/** Maximum number of rows of a queue that are counted, so that the reply comes in time. A deeper queue has at least as many. */
 const maxCounted = 2_000_000;
 
-/** Counts the rows of a queue, `maxCounted` at most. */
+/** Counts the rows of a queue, at most `maxCounted`. */
 export async function measureRows(sql: Sql, rows: QueueRows, now: Date): Promise<Depth> {
   const due = sql(rows.due);
   const [depth] = await sql<Depth[]>`
@@ -41,7 +41,7 @@ export async function measureRows(sql: Sql, rows: QueueRows, now: Date): Promise
   return depth!;
 }
 
-/** Failed events as entries of their queues: what a pause holds is due, however late its due time. */
+/** Failed events as entries of their queues. An event that a pause holds counts as due, whatever its due time. */
 const failedEvents = (sql: Sql) => sql`
   select queue, account_id, null::uuid as endpoint, case when due_at = 'infinity' then first_at else due_at end as due,
     due_at <> 'infinity' and last_error is not null as has_failed, dead_at is not null as is_dead, reason as error
@@ -60,7 +60,7 @@ export async function measureFailedEvents(sql: Sql, now: Date): Promise<Map<stri
   return new Map(rows.map((row) => [row.queue, row]));
 }
 
-/** Counts the rows of tables, and the failed events of the queue `failedOf`, by account or endpoint, deepest first, 100 at most. */
+/** Counts rows of tables and failed events of the queue `failedOf` by account or endpoint. Returns the 100 deepest first. */
 export async function selectOwners(
   sql: Sql,
   rows: readonly QueueRows[],
@@ -90,7 +90,7 @@ export async function selectOwners(
 const isOfPart = (sql: Sql, { account, endpoint }: QueuePart, endpointColumn?: string): Fragment =>
   sql`${account ? sql`and account_id = ${account}` : sql``} ${endpoint && endpointColumn ? sql`and ${sql(endpointColumn)} = ${endpoint}` : sql``}`;
 
-/** Rows that one statement of a retry or a resume changes. */
+/** Maximum number of rows that one statement of a retry or resume changes. */
 export const maxMoved = 5_000;
 
 /** Counts the rows that wait after a failure. */
@@ -100,7 +100,7 @@ export async function countFailedRows(sql: Sql, rows: QueueRows, part: QueuePart
   return counted!.count;
 }
 
-/** Has rows that wait after a failure run now, at most `maxMoved`; returns how many. */
+/** Makes rows that wait after a failure due now, at most `maxMoved`; returns their number. */
 export async function retryRows(tx: Sql, rows: QueueRows, part: QueuePart, now: Date): Promise<number> {
   const retried = await tx`
     update ${tx(rows.name)} set ${tx(rows.due)} = ${now}
@@ -112,7 +112,7 @@ export async function retryRows(tx: Sql, rows: QueueRows, part: QueuePart, now: 
 const isRetryable = (sql: Sql, rows: QueueRows, part: QueuePart, now: Date) => sql`
   ${sql(rows.due)} > ${now} and ${rows.failed!(sql)} ${filter(sql, rows)} ${isOfPart(sql, part, rows.endpoint)}`;
 
-/** Failed events of a consumer, as rows that an operator may retry: what a pause holds goes on with its end. */
+/** Failed events of a consumer that an operator may retry. Events that a pause holds continue when it ends. */
 export const failedEventsOf = (queue: string): QueueRows => ({
   name: 'failed_events',
   due: 'due_at',
@@ -120,7 +120,7 @@ export const failedEventsOf = (queue: string): QueueRows => ({
   failed: (sql) => sql`last_error is not null`,
 });
 
-/** Has failed events run now that no pause holds any more, at most `maxMoved`; returns how many. */
+/** Makes events held by a pause that has ended due now, at most `maxMoved`; returns their number. */
 export async function resumeFailedEvents(tx: Sql, now: Date): Promise<number> {
   const resumed = await tx`
     update failed_events set due_at = ${now}, first_at = case when tries = 0 then ${now} else first_at end
@@ -132,7 +132,7 @@ export async function resumeFailedEvents(tx: Sql, now: Date): Promise<number> {
   return resumed.count;
 }
 
-/** A pause with the part of the queue that it holds: all of it, where account and endpoint are null. */
+/** A pause and the part of the queue that it holds: the whole queue if account and endpoint are null. */
 export interface PauseRow {
   queue: string;
   account: string | null;
@@ -149,7 +149,7 @@ export async function selectPauses(sql: Sql): Promise<PauseRow[]> {
     from queue_pauses order by paused_at, queue, account_id, endpoint_id`;
 }
 
-/** Writes a pause; returns whether that part was not paused already. */
+/** Writes a pause; returns false if that part was paused already. */
 export async function insertPause(tx: Sql, part: QueuePart, pause: Pick<PauseRow, 'reason' | 'actor' | 'at'>) {
   const { queue, account = noAccount, endpoint = noAccount } = part;
   const { reason, actor, at } = pause;
@@ -159,7 +159,7 @@ export async function insertPause(tx: Sql, part: QueuePart, pause: Pick<PauseRow
   return inserted.count === 1;
 }
 
-/** Deletes the pause of exactly this part and returns it; undefined where there is none. */
+/** Deletes the pause of exactly this part and returns it; undefined if none exists. */
 export async function deletePause(tx: Sql, { queue, account = noAccount, endpoint = noAccount }: QueuePart) {
   const [deleted] = await tx<Pick<PauseRow, 'reason' | 'actor'>[]>`
     delete from queue_pauses where account_id = ${account} and queue = ${queue} and endpoint_id = ${endpoint}

@@ -19,56 +19,56 @@ import {
 } from './queues.sql.ts';
 import { Reporter } from './reporter.ts';
 
-/** Entries of an account, or of one of its endpoints, that run in this process. */
+/** Number of entries of an account, or of one of its endpoints, that run in this process. */
 export interface OwnerRuns {
   account: string;
   endpoint?: string;
   running: number;
 }
 
-/** A queue as operators see it, whoever works on it: the engine, a job in batches, a consumer, or a scheduler of its own. */
+/** A queue as operators see it. The engine, a batch job, a consumer or a scheduler of its own works on it. */
 export interface ReportedQueue {
   queue: string;
-  /** Its rows; a consumer's entries are on the bus, and those that failed are failed events under its name. */
+  /** Its rows. A consumer has none: its entries are on the bus, and failures are failed events under its name. */
   rows?: QueueRows;
-  /** Rows of another table that become entries at their time; they count as entries that are due then. */
+  /** Rows of another table that become entries at their time. They count as entries due then. */
   scheduled?: QueueRows | undefined;
-  /** A row that runs is due later, at the end of its lease. */
+  /** Running rows are due later, at the end of their lease. */
   hasLeases?: boolean;
-  /** Events that failed under the queue's name belong to it. */
+  /** Failed events under the queue's name belong to it. */
   hasFailedEvents?: boolean;
-  /** Returns what runs in this process. */
+  /** Returns the entries that run in this process. */
   running?(): readonly OwnerRuns[];
-  /** Returns the entries that wait on the bus; undefined where it is unavailable. */
+  /** Returns the entries that wait on the bus; undefined if the bus is unavailable. */
   pending?(): Promise<Pick<Depth, 'ready' | 'oldest'> | undefined>;
-  /** Adds to parts what the rows themselves do not say. */
+  /** Adds details to parts that their rows do not have. */
   describe?(sql: Sql, owners: OwnerDepth[]): Promise<OwnerDepth[]>;
-  /** Returns whether the endpoint is there. */
+  /** Returns whether the endpoint exists. */
   hasEndpoint?(sql: Sql, part: QueuePart): Promise<boolean>;
-  /** Has rows that wait after a failure run now, at most `maxMoved`, and returns how many: where more than their due time has to change. */
+  /** Makes failed rows due now, at most `maxMoved`, and returns their number. Needed if more than the due time must change. */
   retry?: typeof retryRows;
-  /** Says that an operator may have paused, resumed or retried something. */
+  /** Called when an operator may have paused, resumed or retried something. */
   changed?(): void;
 }
 
-/** The part of a queue that its worker needs to know. */
+/** A queue as its worker sees it. */
 export interface QueueSeat {
-  /** Returns what operators paused of it. */
+  /** Returns the parts of it that operators paused. */
   paused(): Paused;
-  /** Takes note of an error, for operators to see. */
+  /** Records an error for operators. */
   failed(error: unknown): void;
-  /** Takes the queue off the list. */
+  /** Removes the queue. */
   close(): void;
 }
 
 const gauges = {
   'queue.ready': { description: 'Entries that are due, by queue; paused ones included.' },
   'queue.waiting': { description: 'Entries that are due later, by queue.' },
-  'queue.dead': { description: 'Events that were given up, by queue.' },
+  'queue.dead': { description: 'Dead events, by queue.' },
   'queue.lag': { unit: 's', description: 'Age of the oldest entry that is due, by queue.' },
 };
 
-/** The queues of one process: what operators and metrics see of them, and what they change. */
+/** The queues of one process, as operators and metrics see them and operators change them. */
 export class Queues {
   readonly pauses: Pauses;
   readonly #sql: Database;
@@ -78,7 +78,7 @@ export class Queues {
   readonly #reporter: Reporter;
   readonly #stopReport: () => void;
 
-  /** Reads the pauses; throws where the database is unavailable. */
+  /** Reads the pauses. Throws if the database is unavailable. */
   static async open(sql: Database, bus: Bus, options: { log: Logger; clock: () => Date }): Promise<Queues> {
     const queues = new Queues(sql, bus, options);
     await queues.pauses.refresh();
@@ -88,10 +88,10 @@ export class Queues {
   private constructor(sql: Database, bus: Bus, { log, clock }: { log: Logger; clock: () => Date }) {
     this.#sql = sql;
     this.#clock = clock;
-    const heard = () => {
+    const changed = () => {
       for (const queue of this.#queues.values()) queue.changed?.();
     };
-    this.pauses = new Pauses(sql, { bus, log, heard });
+    this.pauses = new Pauses(sql, { bus, log, changed });
     this.#reporter = new Reporter(sql, 'queues');
     this.#stopReport = meter.observe(gauges, async (observe) => {
       if (!(await this.#reporter.isChosen())) return;
@@ -107,7 +107,7 @@ export class Queues {
     });
   }
 
-  /** Puts a queue on the list, under a name that no other has. */
+  /** Registers a queue under a unique name. */
   open(queue: ReportedQueue): QueueSeat {
     const { queue: name } = queue;
     if (this.#queues.has(name)) throw new RangeError(`there are two queues named ${name}`);
@@ -119,7 +119,7 @@ export class Queues {
     };
   }
 
-  /** Takes note of a queue's error, for operators to see. */
+  /** Records an error of a queue for operators. */
   noteError(name: string, error: unknown): void {
     this.#lastErrors.set(name, { text: errorText(error), at: this.#clock() });
   }
@@ -129,12 +129,12 @@ export class Queues {
     return [...this.#queues.keys()];
   }
 
-  /** Returns a queue; undefined where there is none of that name. */
+  /** Returns a queue; undefined if none has that name. */
   get(name: string): ReportedQueue | undefined {
     return this.#queues.get(name);
   }
 
-  /** Returns what runs in this process, and the last error, of every queue. */
+  /** Returns the number of running entries in this process and the last error, for every queue. */
   report() {
     return [...this.#queues.values()].map(({ queue }) => {
       const error = this.#lastErrors.get(queue);
@@ -147,12 +147,12 @@ export class Queues {
     });
   }
 
-  /** Returns what of a queue runs in this process, by account and endpoint. */
+  /** Returns the running entries of a queue in this process, by account and endpoint. */
   runningByOwner(queue: string): readonly OwnerRuns[] {
     return this.#queues.get(queue)?.running?.() ?? [];
   }
 
-  /** Measures every queue, with its pauses; one measurement at a time, however many ask. */
+  /** Measures every queue with its pauses. Runs one measurement at a time, however many callers there are. */
   readonly measure = coalesced(() => this.#measure());
 
   async #measure(): Promise<MeasuredQueue[]> {
@@ -188,7 +188,7 @@ export class Queues {
     );
   }
 
-  /** Returns the parts of a queue, deepest first, 100 at most; null where there is no such queue. */
+  /** Returns the parts of a queue, the 100 deepest first; null if no queue has that name. */
   async owners(name: string, by: 'account' | 'endpoint'): Promise<OwnerDepth[] | null> {
     const queue = this.#queues.get(name);
     if (!queue) return null;
@@ -198,14 +198,14 @@ export class Queues {
     return await describe(this.#sql, await selectOwners(this.#sql, tables, { now: this.#clock(), by, failedOf }));
   }
 
-  /** Returns how much of a part of a queue waits after a failure. */
+  /** Returns how many entries in a part of a queue wait after a failure. */
   async countFailed(part: QueuePart): Promise<number> {
     const now = this.#clock();
     const counts = this.#retried(part).map((rows) => countFailedRows(this.#sql, rows, part, now));
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Has some of what waits after a failure run now; returns whether there may be more. */
+  /** Makes some entries that wait after a failure due now; returns whether there may be more. */
   async retrySome(tx: Sql, part: QueuePart, now: Date): Promise<boolean> {
     const { retry = retryRows } = this.#queues.get(part.queue)!;
     let hasMore = false;
@@ -228,7 +228,7 @@ export class Queues {
   }
 }
 
-/** Returns an error's text as it is kept and shown: at most 500 characters. */
+/** Returns an error's message for storage and display, at most 500 characters. */
 export function errorText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replaceAll('\0', '').toWellFormed().slice(0, 500);

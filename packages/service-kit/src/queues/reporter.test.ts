@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 
-it('chooses one of many until that one lets go', async () => {
+it('chooses one of many until it releases the lease', async () => {
   const sql = platform.database('crm');
   const [one, other] = [new Reporter(sql, 'test'), new Reporter(sql, 'test')];
   expect([await one.isChosen(), await other.isChosen(), await one.isChosen()]).toEqual([true, false, true]);

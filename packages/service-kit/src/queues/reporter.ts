@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../database/database.ts';
 
-/** Lease of a reporter in seconds: longer than the time between two collections, so that it stays the same while it lives. */
+/** Lease of a reporter in seconds. It exceeds the interval of collections, so that the reporter keeps it while it lives. */
 const leaseSeconds = 90;
 
-/** Chooses, among the processes of a service, the one that reports what all would count alike: the sum over all is right. */
+/** Chooses the one process of a service that reports shared counts, so that the sum over all processes is right. */
 export class Reporter {
   readonly #sql: Sql;
   readonly #name: string;
@@ -15,7 +15,7 @@ export class Reporter {
     this.#name = name;
   }
 
-  /** Returns whether this process reports; to be asked at each collection. A process that dies is followed by another within 90 s. */
+  /** Returns whether this process reports. Call it at each collection. If the reporter dies, another takes over within 90 s. */
   async isChosen(): Promise<boolean> {
     const taken = await this.#sql`
       insert into reporters as r (name, holder, held_until)
@@ -25,7 +25,7 @@ export class Reporter {
     return taken.count > 0;
   }
 
-  /** Lets another process report at once; without the database the lease runs out. Never throws. */
+  /** Lets another process report at once. Without the database, the lease expires instead. Never throws. */
   async release(): Promise<void> {
     await this.#sql`delete from reporters where name = ${this.#name} and holder = ${this.#holder}`.catch(
       () => undefined,

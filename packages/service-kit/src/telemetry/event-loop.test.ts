@@ -2,13 +2,13 @@ import { waitFor } from '@customer-platform/testkit';
 import { expect, it } from '@jest/globals';
 import { collectLoopDelays, eventLoopLagMs } from './event-loop.ts';
 
-/** Does nothing else for a time, as a long computation would. */
+/** Blocks the event loop for a time, as a long computation would. */
 function block(ms: number): void {
   const untilMs = performance.now() + ms;
   while (performance.now() < untilMs);
 }
 
-it('shows a delay to operators and to metrics, each also once the other has had it', async () => {
+it('reports a delay to operators and to metrics, even after the other has read it', async () => {
   await waitFor('operators to see it', () => {
     block(200);
     return eventLoopLagMs() >= 100;

@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Sampling interval, by which a delay may be longer than it shows. The monitor counts it in. */
+/** Sampling interval. The monitor includes it in each delay. A delay may exceed the reported one by up to this much. */
 const resolutionMs = 100;
 const windowMs = 10_000;
 
-/** Whoever reads one span of time takes nothing from whoever reads another: operators have one monitor, metrics the other. */
+/** Two monitors, so that a reset of one does not affect the other: operators read one, metrics the other. */
 const [recent, uncollected] = [startMonitor(), startMonitor()];
 let longestBeforeMs = 0;
 setInterval(() => {
@@ -17,7 +17,7 @@ export function eventLoopLagMs(): number {
   return Math.round(Math.max(delaysOf(recent).longestMs, longestBeforeMs) * 10) / 10;
 }
 
-/** Returns the delays since the last collection. For the one that collects metrics. */
+/** Returns the delays since the last collection. Only for the collection of metrics. */
 export function collectLoopDelays() {
   const delays = delaysOf(uncollected);
   uncollected.reset();

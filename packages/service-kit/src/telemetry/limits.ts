@@ -1,6 +1,6 @@
 import { meter } from './meter.ts';
 
-/** Limits that requests, or what is said about them, run into. */
+/** Limits that requests, or records of requests, can reach. */
 export type LimitName =
   | 'admin_tokens'
   | 'body_memory'

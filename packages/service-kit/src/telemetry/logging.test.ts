@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from '@jest/globals';
 
-it('what a login said that Redis refused is not in the log', () => {
+it('the arguments of a login that Redis refused are not in the log', () => {
   const program = `
     import { createLogger } from ${JSON.stringify(new URL('./logging.ts', import.meta.url))};
     const command = { name: 'auth', args: ['default', 'the password'] };

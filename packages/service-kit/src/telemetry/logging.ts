@@ -12,7 +12,7 @@ export interface WorkContext {
 
 const current = new AsyncLocalStorage<WorkContext>();
 
-/** Runs `work` so that every line logged in it carries the request's or the event's id. */
+/** Runs `work` so that every line it logs carries the id of the request or event. */
 export function withWorkContext<Result>(context: WorkContext, work: () => Result): Result {
   return current.run(context, work);
 }
@@ -20,8 +20,8 @@ export function withWorkContext<Result>(context: WorkContext, work: () => Result
 const secrets = ['authorization', 'secret', 'password', 'api_key', 'key', 'token', 'cookie'];
 
 /**
- * A JSON logger for one process. Lines carry service, request or event id, and trace and span ids;
- * values under names that hold secrets are replaced, two levels deep, and what a command of Redis said that failed (a login has the password).
+ * Returns a JSON logger for one process. Lines carry service, request or event id, and trace and span ids. Redacts values under names of secrets,
+ * two levels deep, and the arguments of a failed Redis command, since a login has the password.
  */
 export function createLogger(service: string, level: string): Logger {
   return pino({

@@ -4,7 +4,7 @@ import { gaugeReader } from './meter.ts';
 const valuesOf = async (read: ReturnType<typeof gaugeReader<string>>) =>
   Object.fromEntries([...(await read())].map(({ name, value }) => [name, value]));
 
-it('gives a collection that cannot wait the values of the one before, and the late ones to the next', async () => {
+it('gives a collection that cannot wait the previous values, and late values to the next collection', async () => {
   const late = Promise.withResolvers<number>();
   const measurements = [1, late.promise, 3];
   let measured = 0;
@@ -21,7 +21,7 @@ it('gives a collection that cannot wait the values of the one before, and the la
   expect(await valuesOf(reader)).toEqual({ 'queue.lag': 3 });
 });
 
-it('gives 0 for what is observed no longer', async () => {
+it('gives 0 for a gauge that is no longer observed', async () => {
   let queues = ['outbox', 'deliveries'];
   const reader = gaugeReader<string>((observe) => {
     for (const queue of queues) observe(`queue.dead ${queue}`, 7, { queue });
@@ -31,7 +31,7 @@ it('gives 0 for what is observed no longer', async () => {
   expect(await valuesOf(reader)).toEqual({ 'queue.dead outbox': 7, 'queue.dead deliveries': 0 });
 });
 
-it('throws what a measurement throws, and measures again afterwards', async () => {
+it('rejects with the error of a measurement, and measures again afterwards', async () => {
   const outcomes = [Promise.reject(new Error('no database')), 5];
   const reader = gaugeReader<string>(async (observe) => observe('queue.lag', await outcomes.shift()!));
   await expect(valuesOf(reader)).rejects.toThrow('no database');

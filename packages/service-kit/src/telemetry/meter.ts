@@ -4,10 +4,10 @@ import { metricsEnabled } from './telemetry.ts';
 
 const sdkMeter = () => metrics.getMeter('customer-platform');
 
-/** Bounds of the buckets of histograms in seconds: those of the OpenTelemetry conventions for requests. */
+/** Bucket bounds of histograms in seconds, from the OpenTelemetry conventions for requests. */
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** Returns what gives an instrument, made when it is asked for first; undefined while metrics are off. */
+/** Returns a getter that creates an instrument at first use; undefined while metrics are off. */
 function lazily<Instrument>(create: () => Instrument): () => Instrument | undefined {
   let made: Instrument | undefined;
   return () => {
@@ -17,15 +17,15 @@ function lazily<Instrument>(create: () => Instrument): () => Instrument | undefi
 }
 
 /**
- * The process's meter. Instruments may be made when a module loads: they come into being with their first value, since the API has no meter
- * that waits for its SDK, and cost nothing while metrics are off.
+ * The process's meter. A module may declare instruments when it loads. Each is created with its first value, since the API's meter does not
+ * wait for an SDK. Instruments cost nothing while metrics are off.
  */
 export const meter = {
   createCounter(name: string, options: MetricOptions) {
     const counter = lazily(() => sdkMeter().createCounter(name, options));
     return { add: (value: number, attributes?: Attributes) => counter()?.add(value, attributes) };
   },
-  /** A number that goes up and down. */
+  /** Creates a counter that goes up and down. */
   createUpDownCounter(name: string, options: MetricOptions) {
     const counter = lazily(() => sdkMeter().createUpDownCounter(name, options));
     return { add: (value: number, attributes?: Attributes) => counter()?.add(value, attributes) };
@@ -36,9 +36,8 @@ export const meter = {
     return { record: (value: number, attributes?: Attributes) => histogram()?.record(value, attributes) };
   },
   /**
-   * Observes gauges, named by their metrics, each time metrics are collected: `measure` says their values, which are the next collection's
-   * where it takes longer than one waits. Returns a function that ends it. To be called once telemetry has started; does nothing while
-   * metrics are off.
+   * Observes gauges by metric name at each collection of metrics. `measure` reports their values; if it takes longer than a collection waits, they
+   * count for the next one. Returns a function that stops observing. Call it once telemetry has started. Does nothing while metrics are off.
    */
   observe<Name extends string>(metricOptions: Record<Name, MetricOptions>, measure: Measure<Name>): () => void {
     if (!metricsEnabled()) return () => undefined;
@@ -56,7 +55,7 @@ export const meter = {
 /** Time that a collection waits for values. A scrape has a deadline, and most of its metrics need no database. */
 const collectMs = 500;
 
-/** Says the values of gauges to `observe`. */
+/** Reports the values of gauges to `observe`. */
 type Measure<Name extends string> = (
   observe: (name: Name, value: number, attributes?: Attributes) => void,
 ) => Promise<void> | void;
@@ -68,9 +67,9 @@ interface Observation<Name extends string> {
 }
 
 /**
- * Returns what measures gauges, one measurement at a time. A collection gets the latest values: those of its own measurement if that ends in time,
- * else those of the one before. What is no longer observed is 0, because the SDK would repeat its last value for as long as the process lives.
- * Throws what the measurement throws.
+ * Returns a reader of gauges, which runs one measurement at a time. A collection gets the values of its own measurement if that ends in time,
+ * else the previous ones. A gauge no longer observed becomes 0, since the SDK would repeat its last value until the process ends.
+ * Rejects with the measurement's error.
  */
 export function gaugeReader<Name extends string>(measure: Measure<Name>): () => Promise<Iterable<Observation<Name>>> {
   let latest = new Map<string, Observation<Name>>();

@@ -1,13 +1,13 @@
 import { meter } from './meter.ts';
 
-/** Time to respond, of every listener of the process. */
+/** Time to respond, at every listener of the process. */
 export const requestDuration = meter.createHistogram('http.server.request.duration', {
   unit: 's',
   description: 'Time to respond, by method, route and status.',
 });
 
-/** Requests under way, of every listener of the process. */
+/** Requests in progress, at every listener of the process. */
 export const activeRequests = meter.createUpDownCounter('http.server.active_requests', {
   unit: '{request}',
-  description: 'Requests under way, by method.',
+  description: 'Requests in progress, by method.',
 });

@@ -27,25 +27,25 @@ import {
 } from '@opentelemetry/sdk-trace';
 
 /**
- * The parts of the OpenTelemetry SDK that the platform uses, set up by the standard's variables. Its package for Node.js reads more of
- * them (gRPC, Zipkin, B3, files of settings), and loads twice as many modules as everything else of a process together.
+ * Options of the OpenTelemetry SDK, whose parts the platform sets up itself by the standard variables. The SDK's package for Node.js supports more
+ * (gRPC, Zipkin, B3, config files), and loads twice as many modules as the rest of a process.
  */
-interface Wanted {
+interface SdkOptions {
   attributes: Record<string, string>;
   /** Whether spans are exported. */
   traces: boolean;
-  /** `otlp`, `prometheus`: where metrics go; none without any. */
+  /** Targets of metrics, `otlp` or `prometheus`; an empty list exports none. */
   metrics: string[];
 }
 
 /**
- * Registers what is wanted with OpenTelemetry's API; returns what flushes and stops it.
- * @throws Error that names a variable whose value is not supported
+ * Registers the SDK with OpenTelemetry's API; returns a function that flushes and stops it.
+ * @throws Error that names a variable with an unsupported value
  */
-export async function startSdk(wanted: Wanted): Promise<() => Promise<unknown>> {
-  requireSupported('OTEL_TRACES_EXPORTER', /^(otlp|none)$/, 'otlp and none');
-  requireSupported('OTEL_PROPAGATORS', /^[ ,]*((tracecontext|baggage)[ ,]*)*$/, 'tracecontext and baggage');
-  requireSupported('OTEL_CONFIG_FILE', /^$/, 'no files');
+export async function startSdk(wanted: SdkOptions): Promise<() => Promise<unknown>> {
+  requireSupported('OTEL_TRACES_EXPORTER', /^(otlp|none)$/, 'otlp or none');
+  requireSupported('OTEL_PROPAGATORS', /^[ ,]*((tracecontext|baggage)[ ,]*)*$/, 'tracecontext, baggage or both');
+  requireSupported('OTEL_CONFIG_FILE', /^$/, 'empty');
   const resource = defaultResource()
     .merge(detectResources({ detectors: [resourceAttributesEnvDetector] }))
     .merge(resourceFromAttributes({ 'host.name': hostname(), ...wanted.attributes }));
@@ -89,7 +89,7 @@ async function startMetrics(resource: Resource, names: string[]) {
           ...given('port', 'OTEL_EXPORTER_PROMETHEUS_PORT'),
         });
       }
-      if (name !== 'otlp') throw unsupported('OTEL_METRICS_EXPORTER', name, 'otlp, prometheus and none');
+      if (name !== 'otlp') throw unsupported('OTEL_METRICS_EXPORTER', name, 'otlp, prometheus or none');
       const { OTLPMetricExporter } =
         protocol('METRICS') === 'http/json'
           ? await import('@opentelemetry/exporter-metrics-otlp-http')
@@ -111,37 +111,37 @@ function protocol(signal: 'TRACES' | 'METRICS'): string {
   const variable = getStringFromEnv(own) === undefined ? 'OTEL_EXPORTER_OTLP_PROTOCOL' : own;
   const value = getStringFromEnv(variable) ?? 'http/protobuf';
   if (value === 'http/json' || value === 'http/protobuf') return value;
-  throw unsupported(variable, value, 'http/protobuf and http/json');
+  throw unsupported(variable, value, 'http/protobuf or http/json');
 }
 
-/** Returns the sampler that the standard's names say: by default every trace that its caller records or that begins here. */
+/** Returns the sampler that OTEL_TRACES_SAMPLER names. By default it records each trace that the caller records or that begins here. */
 function sampler(): Sampler {
   const name = getStringFromEnv('OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on';
   const [, parentBased, kind] = /^(parentbased_)?(always_on|always_off|traceidratio)$/.exec(name) ?? [];
   if (kind === undefined)
-    throw unsupported('OTEL_TRACES_SAMPLER', name, 'always_on, always_off, traceidratio, each also after parentbased_');
+    throw unsupported('OTEL_TRACES_SAMPLER', name, 'always_on, always_off or traceidratio (also as parentbased_…)');
   const roots = { always_on: AlwaysOnSampler, always_off: AlwaysOffSampler };
   const root = kind === 'traceidratio' ? ratioSampler() : new roots[kind as keyof typeof roots]();
   return parentBased ? new ParentBasedSampler({ root }) : root;
 }
 
 function ratioSampler(): Sampler {
-  requireSupported('OTEL_TRACES_SAMPLER_ARG', /^(0(\.\d{1,20})?|1(\.0{1,20})?)$/, 'numbers from 0 to 1');
+  requireSupported('OTEL_TRACES_SAMPLER_ARG', /^(0(\.\d{1,20})?|1(\.0{1,20})?)$/, 'a number from 0 to 1');
   return new TraceIdRatioBasedSampler(getNumberFromEnv('OTEL_TRACES_SAMPLER_ARG') ?? 1);
 }
 
-/** Returns an option with the number of a variable, nothing where it is not set. */
+/** Returns an option with the number of a variable, or nothing if it is not set. */
 function given<Option extends string>(option: Option, variable: string): { [Name in Option]?: number } {
   const value = getNumberFromEnv(variable);
   return (value === undefined ? {} : { [option]: value }) as { [Name in Option]?: number };
 }
 
-/** Throws where a variable is set to what the platform does not support. */
+/** Throws if a variable has an unsupported value. */
 function requireSupported(variable: string, pattern: RegExp, supported: string): void {
   const value = getStringFromEnv(variable);
   if (value !== undefined && !pattern.test(value)) throw unsupported(variable, value, supported);
 }
 
 function unsupported(variable: string, value: string, supported: string): Error {
-  return new Error(`${variable} is "${value}": supported are ${supported}`);
+  return new Error(`${variable} must be ${supported}, not "${value}"`);
 }

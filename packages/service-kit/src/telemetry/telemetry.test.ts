@@ -22,7 +22,7 @@ afterAll(async () => {
   for (const name of [...Object.keys(env), 'OTEL_EXPORTER_PROMETHEUS_PORT']) delete process.env[name];
 });
 
-it('says that the port for metrics is taken, and ends nothing', async () => {
+it('logs that the port for metrics is taken, and does not end the process', async () => {
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const stop = await startTelemetry(undefined, { service: 'test', version: '1.0.0', log });

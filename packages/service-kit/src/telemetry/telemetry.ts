@@ -19,7 +19,7 @@ import { withTimeout } from '../values/with-timeout.ts';
 export type { Attributes, Span };
 export { SpanKind };
 
-/** Text headers that carry a trace over HTTP, NATS and rows: `traceparent` and, where set, `tracestate`. */
+/** Headers that carry a trace over HTTP, NATS and rows: `traceparent` and, if set, `tracestate`. */
 export type TraceHeaders = Record<string, string>;
 
 /** Id of this process, new with each start. */
@@ -31,7 +31,7 @@ let tracing = false;
 let measuring = false;
 const tracer = trace.getTracer('customer-platform');
 
-/** Returns whether spans are recorded: hot paths skip their work for traces where not. */
+/** Returns whether spans are recorded. If not, hot paths skip their work for traces. */
 export function telemetryEnabled(): boolean {
   return tracing;
 }
@@ -42,9 +42,9 @@ export function metricsEnabled(): boolean {
 }
 
 /**
- * Starts traces and metrics over OTLP/HTTP where `endpoint` is set, and metrics for Prometheus where OTEL_METRICS_EXPORTER has it; the
- * SDK is not even loaded otherwise. Returns a function that flushes and stops.
- * @throws Error that names an OTEL_… variable whose value is not supported
+ * Starts traces and metrics over OTLP/HTTP if `endpoint` is set, and Prometheus metrics if OTEL_METRICS_EXPORTER lists them. Otherwise it does
+ * not even load the SDK. Returns a function that flushes and stops.
+ * @throws Error that names an OTEL_… variable with an unsupported value
  */
 export async function startTelemetry(
   endpoint: string | undefined,
@@ -54,7 +54,7 @@ export async function startTelemetry(
   const exporters = new Set(
     (env.OTEL_METRICS_EXPORTER || (endpoint ? 'otlp' : 'none')).split(',').map((one) => one.trim()),
   );
-  // Without a collector there is nowhere to send to: the SDK would try a port of its own choice.
+  // Without a collector there is no target; the SDK would choose a port by itself.
   if (!endpoint) exporters.delete('otlp');
   const hasMetrics = exporters.size > 0 && !exporters.has('none');
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || !(endpoint || hasMetrics)) return async () => undefined;
@@ -68,24 +68,24 @@ export async function startTelemetry(
     metrics: hasMetrics ? [...exporters] : [],
   });
   return async () => {
-    // The collector may have stopped before, as the gateway has with its own: that is no news, and nobody waits for retries.
+    // The collector may have stopped before, such as the gateway's own. Then nothing is logged, and no retry is awaited.
     diag.disable();
     await withTimeout(flushMs, stop()).catch(() => undefined);
   };
 }
 
-/** Time that a process that stops has to export what is left. */
+/** Time that a stopping process has to export remaining data. */
 const flushMs = 2_000;
-/** Interval at which problems of the SDK are logged, such as a collector that is unavailable: they come with every export. */
+/** Minimum time between log lines about problems of the SDK, such as an unavailable collector. Each export reports them. */
 const quietMs = 60_000;
-/** Age of a process, in milliseconds, from which a collector that refuses connections is logged: one that starts with it is not there yet. */
+/** Age of a process from which refused connections are logged. A collector that starts with the process is not ready before. */
 const startMs = 30_000;
 
 function quietLogger(log: Logger) {
   let quietUntilMs = 0;
-  // Typed as text by the SDK, which also passes errors.
+  // The SDK declares a string but also passes errors.
   const tell = (message: unknown) => {
-    // The collector has the rest of the export, and counts what it left out: a large trace has more spans than it keeps.
+    // On partial success, the collector counts the spans that it drops, since a large trace exceeds its limit.
     if (String(message).startsWith('Received Partial Success')) return;
     if (performance.now() < startMs && String(message).includes('ECONNREFUSED')) return;
     if (performance.now() < quietUntilMs) return;
@@ -100,13 +100,13 @@ function quietLogger(log: Logger) {
 interface SpanOptions {
   kind?: SpanKind;
   attributes?: Attributes;
-  /** Continues the trace of these headers, instead of the active one. */
+  /** Continues the trace of these headers instead of the active one. */
   parent?: TraceHeaders | undefined;
-  /** No span where there is no trace to continue: for what polls do too, which would make traces without end. */
+  /** Starts no span without a trace to continue. For work that polls also do, which would start endless traces. */
   continuesOnly?: true;
 }
 
-/** Runs `work` in a span; an error that it throws is recorded on the span and thrown on. */
+/** Runs `work` in a span. Records an error that it throws on the span and rethrows it. */
 export async function inSpan<Result>(
   name: string,
   options: SpanOptions,
@@ -126,16 +126,16 @@ export async function inSpan<Result>(
   }
 }
 
-/** Starts a span of the active trace, to be ended by the caller; undefined where there is none that is recorded. */
+/** Starts a span of the active trace, which the caller ends; undefined without a recorded trace. */
 export function childSpan(name: () => string, options: () => SpanOptions): Span | undefined {
   if (!tracing || !trace.getActiveSpan()?.isRecording()) return undefined;
   return tracer.startSpan(name(), options());
 }
 
 /**
- * Runs one piece of work that serves several traces, such as a batch of events: a consumer span in each of them, active is
- * the first. `work` gets the headers that continue each trace from its span (undefined: no trace, or telemetry is off).
- * `each` has what the spans do not have in common.
+ * Runs one piece of work that serves several traces, such as a batch of events. Starts a consumer span in each; the first one is active.
+ * `work` gets the headers that continue each trace from its span, undefined without a trace or telemetry.
+ * `each` holds the parent and the own attributes of each span.
  */
 export async function inSpans<Result>(
   name: string,
@@ -161,7 +161,7 @@ export async function inSpans<Result>(
   }
 }
 
-/** Marks a span as failed by `error`, whose message and stack it gets. */
+/** Marks a span as failed by `error`, and records its message and stack. */
 function failSpan(span: Span, error: unknown): void {
   span.recordException(error instanceof Error ? error : String(error));
   markFailed(span, errorType(error));
@@ -172,28 +172,28 @@ export function markFailed(span: Span, type: string): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** Returns what an error is called in spans and metrics. */
+/** Returns the name of an error in spans and metrics. */
 export function errorType(error: unknown): string {
   if (!(error instanceof Error)) return '_OTHER';
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
-/** Adds attributes to the active span, which are known only now. */
+/** Adds attributes to the active span. */
 export function describeSpan(attributes: Attributes): void {
   if (tracing) trace.getActiveSpan()?.setAttributes(attributes);
 }
 
-/** Notes the status of a response on a span; from `failedFrom` on it is an error, of a server's own at least. */
+/** Records the status of a response on a span. A status from `failedFrom` on is an error; a server's own errors begin at 500. */
 export function setHttpStatus(span: Span | undefined, status: number, failedFrom = 500): void {
   if (!span) return;
   span.setAttribute('http.response.status_code', status);
   if (status >= failedFrom) markFailed(span, String(status));
 }
 
-/** Methods that the OpenTelemetry conventions know. */
+/** Methods in the OpenTelemetry conventions. */
 const httpMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE']);
 
-/** Returns a method as spans and metrics have it: any other is `_OTHER`, so that no client makes names. */
+/** Returns a method for spans and metrics. Any other is `_OTHER`, so that clients cannot create names. */
 export function httpMethod(method: string): string {
   return httpMethods.has(method) ? method : '_OTHER';
 }
@@ -204,12 +204,12 @@ export function traceOfRequest({ traceparent, tracestate }: IncomingHttpHeaders)
   return { traceparent, ...(typeof tracestate === 'string' ? { tracestate } : {}) };
 }
 
-/** The active trace as headers; empty while telemetry is off. */
+/** Returns the active trace as headers; empty while telemetry is off. */
 export function traceHeaders(): TraceHeaders {
   return tracing ? headersOf(context.active()) : {};
 }
 
-/** The same for what keeps it in a row: null where there is none. */
+/** Returns the active trace to store in a row; null without a trace. */
 export function activeTrace(): TraceHeaders | null {
   const headers = traceHeaders();
   return headers.traceparent ? headers : null;

@@ -3,25 +3,25 @@ import { pipeline } from 'node:stream/promises';
 import { ApiError } from '@customer-platform/contracts/core';
 import { Busboy } from '@fastify/busboy';
 
-/** A form as it came: its parts by their names, each a text or a `File`, or why it is none. */
+/** A received form: its parts by name, each a string or a `File`, or the error that makes it invalid. */
 export interface ReceivedForm {
   parts: Record<string, unknown>;
-  /** Of the parts, whatever their order and the boundary between them: the same form has the same one. */
+  /** Hash of the parts, independent of their order and the boundary, so that equal forms have equal hashes. */
   fingerprint: Buffer;
   error?: ApiError;
 }
 
-/** Bounds of a form, which is meant for a file and a few fields. */
+/** Limits of a form, which holds a file and a few fields. */
 const limits = { parts: 20, files: 1, fieldSize: 65_536, headerPairs: 20, headerSize: 8_192 };
 
-/** Bytes that the parser is given at a time: a form of very many parts is not read to its end. */
+/** Bytes passed to the parser at a time, so that it stops early on a form with too many parts. */
 const pieceBytes = 65_536;
-/** Bytes of a part that wait in the parser: it never ends where the last piece of a part that it passes over is larger. */
+/** Bytes of a part that the parser buffers. The parser never ends if the last piece of a skipped part is larger. */
 const fileHwm = 2 * pieceBytes;
-/** Time that the parser has for what it was given: it takes some milliseconds, and nobody waits for one that never ends. */
+/** Deadline of the parser, which usually takes milliseconds, in case it never ends. */
 const parserMs = 10_000;
 
-/** Reads a multipart/form-data body. Never throws: what is wrong with it is in its `error`. */
+/** Reads a multipart/form-data body. Never throws; reports a fault in `error`. */
 export async function readForm(body: Buffer, contentType = ''): Promise<ReceivedForm> {
   const parts: Record<string, unknown> = {};
   const prints: string[] = [];

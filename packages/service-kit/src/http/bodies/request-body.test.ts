@@ -57,7 +57,7 @@ async function refusal(request: Awaited<ReturnType<typeof sent>>) {
 const invalid = (field: string) => ({ status: 400, code: 'invalid_request', field });
 
 describe('a form', () => {
-  it('is its fields, numbers and booleans as such, and its file byte for byte with its name', async () => {
+  it('becomes its fields with typed numbers and booleans, and its file byte for byte with its name', async () => {
     const bytes = Uint8Array.from({ length: 70_000 }, (_, index) => index % 256);
     const given = await sent([file(bytes), ['title', 'Tea'], ['place', '7'], ['active', 'false']]);
     const { file: taken, ...fields } = await parse(given);
@@ -66,12 +66,12 @@ describe('a form', () => {
     expect(Buffer.from(await (taken as File).arrayBuffer()).equals(Buffer.from(bytes))).toBe(true);
   });
 
-  it('gets the defaults of what it leaves out', async () => {
+  it('gets the defaults of omitted fields', async () => {
     const { active, title } = await parse(await sent([file('x')]));
     expect({ active, title }).toEqual({ active: true, title: undefined });
   });
 
-  it('is refused with the field that is wrong, or missing, or given twice', async () => {
+  it('is refused with the field that is wrong, missing or given twice', async () => {
     expect(await refusal(await sent([['title', 'Tea']]))).toEqual(invalid('file'));
     expect(await refusal(await sent([['file', 'a text']]))).toEqual(invalid('file'));
     expect(await refusal(await sent([file('x'), ['title', 'too long']]))).toEqual(invalid('title'));
@@ -80,7 +80,7 @@ describe('a form', () => {
     expect(await refusal(await sent([file('x'), file('y')]))).toEqual(invalid('file'));
   });
 
-  it('is refused where it is none, or is cut off', async () => {
+  it('is refused if it is not a form, or is incomplete', async () => {
     const whole = await sent([file('x')]);
     expect(await refusal({ ...whole, headers: { 'content-type': 'application/json' } })).toEqual(invalid('body'));
     expect(await refusal({ ...whole, headers: { 'content-type': 'multipart/form-data' } })).toEqual(invalid('body'));
@@ -90,7 +90,7 @@ describe('a form', () => {
     expect(await refusal({ ...whole, headers: { 'content-type': other } })).toEqual(invalid('body'));
   });
 
-  it('has one fingerprint whatever its boundary, and another where anything in it differs', async () => {
+  it('has one fingerprint whatever its boundary, and another one if any content differs', async () => {
     const print = async (entries: Parameters<typeof sent>[0]) =>
       bodyFingerprint(await received(await sent(entries))).toString('hex');
     const first = await print([file('x'), ['title', 'Tea']]);
@@ -105,7 +105,7 @@ describe('a form', () => {
     expect(await print([['title', 'Tea'], file('x')])).toBe(first);
   });
 
-  it('that cannot be read has one too, which tells its bytes', async () => {
+  it('that cannot be read has a fingerprint of its bytes', async () => {
     const whole = await sent([file('x')]);
     const cut = { ...whole, body: whole.body.subarray(0, -10) };
     const prints = await Promise.all([received(cut), received(cut), received({ ...cut, body: cut.body.subarray(1) })]);
@@ -113,7 +113,7 @@ describe('a form', () => {
     expect([first === again, first === other]).toEqual([true, false]);
   });
 
-  it('of very many parts, or with very long headers, is refused without being read to its end', async () => {
+  it('with too many parts or too long headers is refused without being read to its end', async () => {
     const many = Array.from({ length: 21 }, (_, index) => [`field${index}`, 'x'] as [string, string]);
     expect(await refusal(await sent(many))).toEqual(invalid('body'));
     const part = (index: number) => `\r\n--q\r\nContent-Disposition: form-data; name="${index}"\r\n\r\n`;
@@ -128,7 +128,7 @@ describe('a form', () => {
   });
 
   it.each([1, 65_536, 65_560, 190_000])(
-    'is read to its end where its last part has no name, and %i bytes',
+    'is read to its end if its last part has no name and %i bytes',
     async (bytes) => {
       const part = '--q\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nabc\r\n';
       const nameless = `--q\r\nContent-Type: text/plain\r\n\r\n${'x'.repeat(bytes)}\r\n--q--`;
@@ -150,7 +150,7 @@ describe('large bodies in memory', () => {
     errors: [],
   });
 
-  it('are so many of one owner, and of others beside, until their responses are sent', async () => {
+  it('are limited per owner and in total until their responses are sent', async () => {
     const held: ServerResponse[] = [];
     const statuses: number[] = [];
     const app = express();
@@ -175,15 +175,15 @@ describe('large bodies in memory', () => {
     };
     try {
       for (let count = 0; count < 40; count++) post('one', 1_048_576);
-      await waitFor('all of them', () => held.length + statuses.length === 40);
+      await waitFor('all requests', () => held.length + statuses.length === 40);
       expect([held.length, [...new Set(statuses)]]).toEqual([32, [429]]);
       post('one', 1_024);
       post('other', 1_048_576);
-      await waitFor('a small one, and that of another', () => held.length === 34);
+      await waitFor('a small body, and one of another owner', () => held.length === 34);
       for (const response of held.splice(0)) response.end();
       await waitFor('the responses', () => statuses.filter((status) => status === 200).length === 34);
       post('one', 1_048_576);
-      await waitFor('another one', () => held.length === 1);
+      await waitFor('another body', () => held.length === 1);
     } finally {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -6,11 +6,11 @@ import { limitReached } from '../../telemetry/limits.ts';
 import { inputParser, parseJsonObject } from '../input.ts';
 import { type ReceivedForm, readForm } from './form-body.ts';
 
-/** Largest body in bytes, where the operation says no other; a larger one needs a permit. */
+/** Default limit of a body in bytes. A larger body needs a permit. */
 const defaultLimit = 1_048_576;
-/** Large bodies in memory at once, two of one owner; and those that wait for one of them to end, each for 15 s at most. */
+/** Permits for four large bodies in memory, at most two per owner. Up to 100 more wait for a permit, for at most 15 s. */
 const largeBodies = new PermitQueue(new FairPermits(4), 100, 15_000, 'large_bodies');
-/** Bytes that other bodies take at once, as they came and parsed; an owner's alone may have half of them. Smaller ones do not count. */
+/** Bytes of other bodies in memory, raw and parsed. One owner gets at most half. Bodies below `leastHeldBytes` do not count. */
 const bodyMemory = new FairPermits(134_217_728);
 const leastHeldBytes = 65_536;
 
@@ -20,8 +20,8 @@ interface RequestWithBody {
 }
 
 /**
- * Reads the body of an operation's requests, up to its limit: the gateway sends it as fast as it is taken. `ownerOf` says which customer a request is of, live or
- * sandbox, or throws ApiError.
+ * Returns a handler that reads an operation's body up to its limit. The gateway sends the body as fast as the handler reads. `ownerOf` returns the
+ * customer of a request, live or sandbox, or throws ApiError.
  */
 export function bodyReader(operation: Operation, ownerOf: (request: Request) => string): RequestHandler {
   const limit = operation.bodyLimit ?? defaultLimit;
@@ -42,7 +42,7 @@ export function bodyReader(operation: Operation, ownerOf: (request: Request) => 
   };
 }
 
-/** Has a body count among those in memory until its response is sent. Throws 429 rate_limited where its owner's leave no room, 503 where others' do. */
+/** Counts a body as held until its response is sent. Throws 429 rate_limited if its owner's bodies leave no room, 503 if others' do. */
 async function holdMemory(bytes: number, response: Response, ownerOf: (request: Request) => string): Promise<void> {
   const owner = ownerOf(response.req);
   const isLarge = bytes > defaultLimit;
@@ -57,7 +57,7 @@ async function holdMemory(bytes: number, response: Response, ownerOf: (request: 
   else response.once('close', giveBack);
 }
 
-/** Returns the fingerprint that tells a body from another one under the same Idempotency-Key. */
+/** Returns the fingerprint that distinguishes bodies sent with the same Idempotency-Key. */
 export function bodyFingerprint({ body }: RequestWithBody): Buffer {
   return isForm(body) ? body.fingerprint : createHash('sha256').update(bytesOf(body)).digest();
 }
@@ -70,7 +70,7 @@ function isForm(body: unknown): body is ReceivedForm {
   return typeof body === 'object' && body !== null && 'parts' in body;
 }
 
-/** A parser of the bodies of one operation, as its contract says they come. Throws invalid_request with the field at fault. */
+/** Returns a parser for an operation's bodies, by its contract. The parser throws invalid_request with the wrong field. */
 export function bodyParser({ method, body: schema, bodyType }: Operation) {
   if (!schema) return (): Record<string, unknown> => ({});
   const parse = inputParser(schema, bodyType === 'multipart' ? 'text' : method === 'PATCH' ? 'change' : 'json');
