@@ -52,7 +52,9 @@ const known = new Set(
 
 it('each metric of a rule is documented, or recorded by a rule', () => {
   const listed = new Set(
-    [...read('docs/reference/metrics.md').matchAll(/^\| `([a-z_0-9.]+)` \|/gm)].map(([, name]) => name!.replaceAll('.', '_')),
+    [...read('docs/reference/metrics.md').matchAll(/^\| `([a-z_0-9.]+)` \|/gm)].map(([, name]) =>
+      name!.replaceAll('.', '_'),
+    ),
   );
   const recorded = new Set(rules.map(nameOf));
   const unknown = rules.flatMap((rule) => {

@@ -14,7 +14,7 @@ import {
   type ServiceName,
 } from '@customer-platform/contracts/core';
 import type { BusPermissions } from '@customer-platform/deploy/servers/nats-config';
-import { streamKeeper } from '@customer-platform/service-kit';
+import { streamOwner } from '@customer-platform/service-kit';
 import ts from 'typescript';
 import { deployableNames, folderOf } from './deployables.ts';
 import { nodesOf } from './syntax.ts';
@@ -62,7 +62,7 @@ async function busUseOf(
 function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): BusPermissions[string] {
   const isGateway = name === 'gateway';
   const [everyService, everyProcess] = isGateway ? gatewayAsks : [[], []];
-  const stream = ['STREAM.INFO', 'STREAM.CREATE', ...(name === streamKeeper ? ['STREAM.UPDATE'] : [])];
+  const stream = ['STREAM.INFO', 'STREAM.CREATE', ...(name === streamOwner ? ['STREAM.UPDATE'] : [])];
   // News among the processes of one service.
   const peers = `{prefix}.news.${name}.*`;
   return {

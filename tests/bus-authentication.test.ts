@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@customer-platform/client';
-import { streamKeeper } from '@customer-platform/service-kit';
+import { streamOwner } from '@customer-platform/service-kit';
 import {
   type ProcessPlatform,
   type Receiver,
@@ -84,7 +84,7 @@ it.each(services)(
       expect(info.durable_name).toBe(durable);
     }
     const requests = requestsOf(service).filter((one) => !one.includes('*'));
-    for (const subject of [...requests, ...(service === streamKeeper ? ofKeeper : [])])
+    for (const subject of [...requests, ...(service === streamOwner ? ofKeeper : [])])
       expect(await publishing(connection, subject)).toContain('replied to');
     await connection.close();
   },
@@ -128,7 +128,7 @@ describe.each(services)('the user %s', (service) => {
     await refusedAll(
       [
         ...['PURGE', 'DELETE', 'MSG.GET', 'MSG.DELETE'].map((call) => `$JS.API.STREAM.${call}.platform`),
-        ...(service === streamKeeper ? [] : ofKeeper),
+        ...(service === streamOwner ? [] : ofKeeper),
         '$JS.API.STREAM.CREATE.other',
         '$JS.API.DIRECT.GET.platform',
         '$JS.API.CONSUMER.CREATE.platform',

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type OwnAi, startOwnAi } from './own-ai.ts';
 import { type OwnProvider, startOwnProvider } from './own-provider.ts';
 import { killAndSeeBack } from './processes.ts';
-import { hireAgent, patientClient } from './setup.ts';
+import { hireAgent, retryingClient } from './setup.ts';
 
 const kills = 4;
 const plans = 60;
@@ -16,7 +16,7 @@ let client: Client;
 beforeAll(async () => {
   platform = await startProcessPlatform();
   [provider, ai] = [await startOwnProvider(), await startOwnAi()];
-  client = patientClient(platform.gatewayUrl, (await platform.account()).key);
+  client = retryingClient(platform.gatewayUrl, (await platform.account()).key);
   await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });
   await client.agents.settings.update({ body: ai.settings });
 }, 120_000);

@@ -3,7 +3,7 @@ import { type ProcessPlatform, startProcessPlatform, waitFor } from '@customer-p
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 import { killAndSeeBack } from './processes.ts';
-import { patientClient } from './setup.ts';
+import { retryingClient } from './setup.ts';
 
 const people = 5_000;
 /** Number of contact pairs that share an email. */
@@ -20,7 +20,7 @@ beforeAll(async () => {
   platform = await startProcessPlatform();
   const account = await platform.account();
   accountId = account.id;
-  client = patientClient(platform.gatewayUrl, account.key);
+  client = retryingClient(platform.gatewayUrl, account.key);
   sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
   await sql`
     insert into cdp.contacts (account_id, number, name, email, tags, fields, created_at, updated_at)

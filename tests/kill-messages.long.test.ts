@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 import { callHook, idOf, type OwnProvider, type Sent, sentBy, startOwnProvider } from './own-provider.ts';
 import { killAndSeeBack } from './processes.ts';
-import { patientClient } from './setup.ts';
+import { retryingClient } from './setup.ts';
 
 const kills = 4;
 const writers = 6;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   platform = await startProcessPlatform();
   provider = await startOwnProvider();
   sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
-  client = patientClient(platform.gatewayUrl, (await platform.account()).key);
+  client = retryingClient(platform.gatewayUrl, (await platform.account()).key);
   const set = await client.messages.channels.put({ params: { channel: 'whatsapp' }, body: provider.settings });
   whatsappHook = new URL(set.hook_url).pathname;
   await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });

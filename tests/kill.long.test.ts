@@ -9,7 +9,7 @@ import {
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { killAndSeeBack } from './processes.ts';
-import { openCalendar, patientClient } from './setup.ts';
+import { openCalendar, retryingClient } from './setup.ts';
 
 /** Number of kills, each of the next process in turn. */
 const moments = 21;
@@ -23,7 +23,7 @@ let client: Client;
 beforeAll(async () => {
   platform = await startProcessPlatform({ WEBHOOKS_RETRY_SCHEDULE: `0${',1s'.repeat(49)}` });
   receiver = await startReceiver();
-  client = patientClient(platform.gatewayUrl, (await platform.account()).key);
+  client = retryingClient(platform.gatewayUrl, (await platform.account()).key);
 }, 120_000);
 afterAll(async () => {
   await platform?.stop();

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import postgres from 'postgres';
 import { type OwnProvider, startOwnProvider } from './own-provider.ts';
 import { whileHanging } from './processes.ts';
-import { patientClient } from './setup.ts';
+import { retryingClient } from './setup.ts';
 
 let platform: ProcessPlatform;
 let receiver: Receiver;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   provider = await startOwnProvider();
   ({ key } = await platform.account());
-  client = patientClient(platform.gatewayUrl, key);
+  client = retryingClient(platform.gatewayUrl, key);
   await client.webhooks.create({ body: { url: receiver.url, events: ['contact.*'] } });
 }, 120_000);
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { type Platform, startPlatform, startReceiver, waitFor } from '@customer-
 import { type Pooler, startPooler } from '@customer-platform/testkit/pgbouncer';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import postgres from 'postgres';
-import { patientClient } from './setup.ts';
+import { retryingClient } from './setup.ts';
 
 let pooler: Pooler;
 let platform: Platform;
@@ -22,7 +22,7 @@ afterAll(async () => {
 it('carries a customer through every module, with more requests at once than it has connections', async () => {
   const { key } = await platform.account();
   // A service that all wait for may be too slow for another that asks it: 503, and the client asks again.
-  const client = patientClient(platform.gatewayUrl, key);
+  const client = retryingClient(platform.gatewayUrl, key);
   const receiver = await startReceiver();
   try {
     await client.webhooks.create({ body: { url: receiver.url, events: ['*'] } });

@@ -6,14 +6,14 @@ import { type ProcessPlatform, rawRequest, startProcessPlatform, waitFor } from 
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { connectAs, countEvents } from './bus.ts';
 import { whileHanging } from './processes.ts';
-import { patientClient } from './setup.ts';
+import { retryingClient } from './setup.ts';
 
 let platform: ProcessPlatform;
 let client: Client;
 
 beforeEach(async () => {
   platform = await startProcessPlatform();
-  client = patientClient(platform.gatewayUrl, (await platform.account()).key);
+  client = retryingClient(platform.gatewayUrl, (await platform.account()).key);
 }, 120_000);
 afterEach(async () => {
   await platform?.stop();

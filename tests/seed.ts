@@ -56,7 +56,7 @@ export class Seed {
 type Make = (client: TestAccount['client'], id: (name: string) => Promise<Id>, now: Date) => Promise<Id>;
 
 const contact = { name: 'Ada', phone: '+4930901820', email: 'ada@example.com', external_id: 'seed' };
-const everybody = {
+const everyone = {
   match: 'all' as const,
   conditions: [{ type: 'tag' as const, op: 'has_not' as const, tag: 'none' }],
 };
@@ -85,7 +85,7 @@ const makers: Record<string, Make> = {
     return contact.external_id;
   },
   audience_id: async (client) =>
-    (await client.cdp.audiences.create({ body: { name: 'Everybody', rules: everybody } })).id,
+    (await client.cdp.audiences.create({ body: { name: 'Everybody', rules: everyone } })).id,
   // Two contacts of its own, so that changes of the others do not affect the pair.
   duplicate_id: async (client) => {
     const twins = ['Bea', 'Bea B.'].map((name) =>

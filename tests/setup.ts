@@ -32,6 +32,6 @@ export async function hireAgent(client: Client, settings: Partial<CreateAgentBod
 }
 
 /** Returns a client that keeps retrying, as one should that must not lose a change. */
-export function patientClient(baseUrl: string, apiKey: string): Client {
+export function retryingClient(baseUrl: string, apiKey: string): Client {
   return createClient({ baseUrl, apiKey, retries: 300, timeoutMs: 20_000 });
 }

@@ -8,7 +8,7 @@ import {
   waitFor,
 } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { openCalendar, patientClient } from './setup.ts';
+import { openCalendar, retryingClient } from './setup.ts';
 
 interface Span {
   service: string;
@@ -101,8 +101,8 @@ const edges: [string, string][] = [
 
 it('shows a booking as one trace, from the request to the first try of its webhook', async () => {
   const account = await platform.account();
-  const { contact, bookingType, startAt } = await openCalendar(patientClient(platform.gatewayUrl, account.key));
-  const client = patientClient(platform.gatewayUrl, account.key);
+  const { contact, bookingType, startAt } = await openCalendar(retryingClient(platform.gatewayUrl, account.key));
+  const client = retryingClient(platform.gatewayUrl, account.key);
   await client.webhooks.create({ body: { url: receiver.url, events: ['appointment.booked'] } });
   receiver.respond = (_, response) => response.writeHead(500).end();
   const body = { contact, booking_type: bookingType, starts_at: startAt(0) };

@@ -11,7 +11,7 @@ import {
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { killAndSeeBack } from './processes.ts';
 import { type Balancer, type SecondProcess, startBalancer, startSecond } from './second-process.ts';
-import { patientClient } from './setup.ts';
+import { retryingClient } from './setup.ts';
 
 const webhooks = services.find(({ name }) => name === 'webhooks')!;
 /** So long a process would wait for a stream that does not end: longer than the tests. */
@@ -91,7 +91,7 @@ async function open(key: string, url = publicUrl()): Promise<EventReader> {
 async function sandboxOf(accountId: string): Promise<Client & { key: string }> {
   const key = { name: 'test', mode: 'test', scopes: ['*'] };
   const { body } = await admin('POST', `/admin/accounts/${accountId}/keys`, key);
-  return { ...patientClient(publicUrl(), body.key), key: body.key };
+  return { ...retryingClient(publicUrl(), body.key), key: body.key };
 }
 
 async function seeBack(name: string): Promise<void> {
@@ -110,7 +110,7 @@ async function endAndSeeBack(name: string): Promise<void> {
 
 it('streams go on with others when their process is told to end: each ends in order, and none who resumes misses or repeats an event', async () => {
   const { key } = await platform.account();
-  const client = patientClient(publicUrl(), key);
+  const client = retryingClient(publicUrl(), key);
   const followers = [follow(key), follow(key)];
   const direct = await Promise.all([open(key), open(key), open(key)]);
   await write(client, 1);
@@ -140,7 +140,7 @@ const openMany = (key: string, count: number, url: string) =>
 
 it('streams outlast Redis: open ones go on, a key has no more than its five, and one that is revoked ends them', async () => {
   const { id, key } = await platform.account();
-  const client = patientClient(publicUrl(), key);
+  const client = retryingClient(publicUrl(), key);
   const before = await openMany(key, 2, firstUrl());
   await platform.stopServer('redis');
   try {

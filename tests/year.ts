@@ -2,7 +2,7 @@ import type { Client } from '@customer-platform/client';
 import type { Envelope } from '@customer-platform/contracts/core';
 import { type Receiver, rawRequest, startReceiver, waitFor } from '@customer-platform/testkit';
 import { expect } from '@jest/globals';
-import { patientClient } from './setup.ts';
+import { retryingClient } from './setup.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -100,8 +100,8 @@ async function makeAccount({ gatewayUrl, adminUrl, adminToken }: Installation) {
   const keyOf = async (mode: string) =>
     (await admin(`/admin/accounts/${made.id}/keys`, { name: mode, mode, scopes: ['*'] })).key as string;
   const [client, live] = [
-    patientClient(gatewayUrl, await keyOf('test')),
-    patientClient(gatewayUrl, await keyOf('live')),
+    retryingClient(gatewayUrl, await keyOf('test')),
+    retryingClient(gatewayUrl, await keyOf('live')),
   ];
   return { accountId: made.sandbox_id as string, client, live };
 }

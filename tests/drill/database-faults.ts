@@ -8,7 +8,7 @@ import type { Fault } from './fault.ts';
 import { contactOf } from './load.ts';
 
 /** Of each second that PostgreSQL is slow, how long it stands still, and how long it runs. */
-const standsStillMs = 800;
+const stalledMs = 800;
 const runsMs = 200;
 const dayMs = 24 * 3_600_000;
 
@@ -164,7 +164,7 @@ export const slowDatabase: Fault = {
       while (goesOn) {
         const pids = [server, ...childrenOf(server)];
         signalAll(pids, 'SIGSTOP');
-        await Promise.race([sleep(standsStillMs), stopped]);
+        await Promise.race([sleep(stalledMs), stopped]);
         signalAll(pids, 'SIGCONT');
         await Promise.race([sleep(runsMs), stopped]);
       }

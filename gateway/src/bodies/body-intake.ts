@@ -147,7 +147,7 @@ export class BodyIntake {
         });
       },
       release: () => {
-        if (held > 0) memory.giveBack(owner, held);
+        if (held > 0) memory.release(owner, held);
         held = 0;
         chunks = [];
       },
@@ -157,7 +157,7 @@ export class BodyIntake {
   async #inFile(response: ServerResponse, { owner }: BodyTerms): Promise<Kept> {
     if (!this.#files.tryTake(owner)) await this.#files.wait(owner, 'The file upload', response);
     const file = await openNameless(this.#bounds.directory).catch((error: unknown) => {
-      this.#files.giveBack(owner);
+      this.#files.release(owner);
       throw this.#noFile(error);
     });
     const streams: Readable[] = [];
@@ -181,7 +181,7 @@ export class BodyIntake {
         file
           .close()
           .catch((error: unknown) => this.#log.warn({ err: error }, "an upload's file could not be closed"))
-          .finally(() => this.#files.giveBack(owner));
+          .finally(() => this.#files.release(owner));
       },
     };
   }

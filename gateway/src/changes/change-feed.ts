@@ -44,7 +44,7 @@ export class ChangeFeed {
     const pace = { everyMs: pollMs, slowestRetryMs: pollMs, log: this.#log };
     const loop = new WakeLoop('gateway-changes', pace, () => this.#poll());
     this.#loop = loop;
-    this.#bus.onPeers(topic, () => loop.wake());
+    this.#bus.onPeerNews(topic, () => loop.wake());
   }
 
   /** Records a change of an account's keys in its transaction. The caller calls `announce` after the commit. */
@@ -63,7 +63,7 @@ export class ChangeFeed {
     // Another transaction that recorded a change may not have committed yet, so keep its account for 60 s.
     const overMs = performance.now() - longestCommitMs;
     for (const [accountId, begunMs] of this.#recordedHere) if (begunMs < overMs) this.#recordedHere.delete(accountId);
-    this.#bus.tell(topic);
+    this.#bus.publishNews(topic);
     this.#loop?.wake();
   }
 

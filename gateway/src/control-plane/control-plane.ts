@@ -5,10 +5,10 @@ import {
   type BoundOperation,
   bindOperations,
   createApp,
-  endWithEnvelopes,
   type Foundation,
   noAccount,
   refuseUnhandled,
+  sendErrorEnvelopes,
 } from '@customer-platform/service-kit';
 import { bearerToken, tokenRefusal } from '../http/request-head.ts';
 import { requestLog, whenServed } from '../http/request-log.ts';
@@ -74,7 +74,7 @@ export function controlPlane(
     resources,
     authenticate: ({ headers }) => ({ ...operator, name: String(headers[actorHeader]) }),
   });
-  endWithEnvelopes(app, log);
+  sendErrorEnvelopes(app, log);
   return (request: IncomingMessage, response: ServerResponse, continues: boolean): void => {
     if (continues) response.writeContinue();
     app(request, response);

@@ -1,6 +1,6 @@
 import {
   ApiError,
-  type changeRefusal,
+  type changeError,
   describeProcess,
   type InternalRequest,
   operatorRequests,
@@ -117,7 +117,7 @@ export async function goneOf(bus: Bus, replies: { [Name in ServiceName]?: unknow
 }
 
 /** Throws a service's refusal of a change, if there is one. */
-export function throwRefusal(refusal: z.output<typeof changeRefusal>): void {
+export function throwRefusal(refusal: z.output<typeof changeError>): void {
   if (refusal) throw new ApiError(refusal.code, refusal.message, { field: refusal.field ?? undefined });
 }
 

@@ -87,7 +87,7 @@ interface Sending {
   response: ServerResponse;
   body: Body | undefined;
   /** Releases the socket's permit for another request. Idempotent. */
-  giveBack(): void;
+  release(): void;
   outgoing?: ClientRequest;
   sends: number;
   isRepeated: boolean;
@@ -170,7 +170,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
     body.stream().pipe(outgoing);
   };
 
-  const receive = ({ response, body, outgoing, giveBack }: Sending, received: IncomingMessage): void => {
+  const receive = ({ response, body, outgoing, release }: Sending, received: IncomingMessage): void => {
     outage.end();
     // The request is not sent again. A body that the service has not read completely is released with the response.
     if (outgoing!.writableFinished) body?.release();
@@ -180,7 +180,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
       return;
     }
     // The socket is free once the response is read from it, even if the client reads slowly.
-    received.once('end', giveBack);
+    received.once('end', release);
     const { headers } = withOwnHeaders(received);
     headers.connection = response.shouldKeepAlive ? 'keep-alive' : 'close';
     response.writeHead(received.statusCode!, headers);
@@ -215,12 +215,12 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
 
   const beginSending = (request: IncomingMessage, response: ServerResponse, owner: string, body: Body | undefined) => {
     let isHeld = true;
-    const giveBack = () => {
-      if (isHeld) queue.giveBack(owner);
+    const release = () => {
+      if (isHeld) queue.release(owner);
       isHeld = false;
     };
-    response.on('close', giveBack);
-    send({ request, response, body, giveBack, sends: 0, isRepeated: false, isOverdue: false });
+    response.on('close', release);
+    send({ request, response, body, release, sends: 0, isRepeated: false, isOverdue: false });
   };
   const beginLater = async (request: IncomingMessage, response: ServerResponse, owner: string, body?: Body) => {
     try {
@@ -229,7 +229,7 @@ export function forwarder(target: string, service: string, log: Logger, bounds: 
       if (!(error instanceof ClientGone)) refuse(response, error, log);
       return;
     }
-    if (response.closed) queue.giveBack(owner);
+    if (response.closed) queue.release(owner);
     else beginSending(request, response, owner, body);
   };
   return {

@@ -1,8 +1,8 @@
 import {
+  coalesceByKey,
   type Database,
   isDatabaseUnavailable,
   LRUCache,
-  onceAtATime,
   type Sql,
   serviceUnavailable,
   TimedOut,
@@ -55,7 +55,7 @@ export class KeyCache {
    * Reads a key. Returns null if no valid one exists. While the database is unavailable a known key works for 60 s. Any
    * other key throws 503 service_unavailable, since it may be valid.
    */
-  readonly find = onceAtATime((hash: string) => this.#find(hash));
+  readonly find = coalesceByKey((hash: string) => this.#find(hash));
 
   /** Drops the cached keys of these accounts. */
   forget(accountIds: ReadonlySet<string> | 'all'): void {

@@ -16,12 +16,12 @@ export class LiveGateways {
   /** Starts announcing and counting. */
   constructor(bus: Bus) {
     this.#bus = bus;
-    bus.hearOf('gateway', topic, (id) => {
+    bus.onNews('gateway', topic, (id) => {
       // A new gateway knows no others yet, so announce this one at once.
-      if (id !== this.#id && !this.#heardAtMs.has(id)) bus.tell(topic, this.#id);
+      if (id !== this.#id && !this.#heardAtMs.has(id)) bus.publishNews(topic, this.#id);
       this.#heardAtMs.set(id, performance.now());
     });
-    bus.tell(topic, this.#id);
+    bus.publishNews(topic, this.#id);
     this.#timer = setInterval(() => this.#beat(), beatMs);
   }
 
@@ -36,7 +36,7 @@ export class LiveGateways {
 
   #beat(): void {
     if (!this.#bus.isConnected()) return;
-    this.#bus.tell(topic, this.#id);
+    this.#bus.publishNews(topic, this.#id);
     const limitMs = performance.now() - silentMs;
     const self = this.#heardAtMs.get(this.#id);
     // If this gateway's own heartbeat is missing, the bus was unavailable, and the others' silence means nothing.

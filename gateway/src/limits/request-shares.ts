@@ -34,12 +34,12 @@ export class RequestShares {
   take(owner: string, response: ServerResponse): RequestPlace {
     this.#tryTake(owner);
     let holder = owner;
-    response.once('close', () => this.#permits.giveBack(holder));
+    response.once('close', () => this.#permits.release(holder));
     return {
       moveTo: (next) => {
         if (response.closed) return;
         this.#tryTake(next);
-        this.#permits.giveBack(holder);
+        this.#permits.release(holder);
         holder = next;
       },
     };

@@ -41,12 +41,12 @@ export class StreamSlots {
     this.#byKey.set(keyId, own.add(slot));
     const isGranted = await this.#hold(slot, maxOfKey).catch(() => this.#isInOwnPart(slot, own));
     if (isGranted) return slot;
-    this.giveBack(slot);
+    this.release(slot);
     throw tooManyStreams('key', maxOfKey);
   }
 
   /** Gives a slot back; idempotent. */
-  giveBack(slot: Slot): void {
+  release(slot: Slot): void {
     const own = this.#byKey.get(slot.keyId);
     if (!own?.delete(slot)) return;
     if (own.size === 0) this.#byKey.delete(slot.keyId);

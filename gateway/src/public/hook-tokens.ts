@@ -1,4 +1,4 @@
-import { hookAccountHeader, LRUCache, onceAtATime } from '@customer-platform/service-kit';
+import { coalesceByKey, hookAccountHeader, LRUCache } from '@customer-platform/service-kit';
 import type { Upstream } from '../forward/forward.ts';
 
 const probeMs = 2_000;
@@ -40,7 +40,7 @@ export class HookTokens {
    * Returns the token's entry for a path, or null if it is unknown. If the service does not respond within 2 s, an earlier entry stays valid for
    * another minute, because requests with unknown tokens may keep the service busy. Throws without such an entry.
    */
-  readonly ask = onceAtATime(async (path: string, requestId: string) => {
+  readonly ask = coalesceByKey(async (path: string, requestId: string) => {
     try {
       return await this.#ask(path, requestId);
     } catch (error) {

@@ -14,7 +14,7 @@ let routes: StreamRoutes;
 beforeEach(async () => {
   service = await startStandIn();
   taken = 0;
-  const slots = { take: async () => `slot-${++taken}`, giveBack: () => undefined } as unknown as StreamSlots;
+  const slots = { take: async () => `slot-${++taken}`, release: () => undefined } as unknown as StreamSlots;
   // The key is checked 250 ms after its stream opens. The check never ends, so it is still running when a test ends.
   const { promise: isLookedAt } = Promise.withResolvers<null>();
   routes = new StreamRoutes({

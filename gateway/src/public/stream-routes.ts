@@ -59,7 +59,7 @@ interface OpenStream extends Pick<StreamCall, 'response' | 'operation' | 'addres
 
 /** Dependencies of the streams of a gateway. */
 interface StreamParts {
-  slots: Pick<StreamSlots, 'take' | 'giveBack'>;
+  slots: Pick<StreamSlots, 'take' | 'release'>;
   keys: Pick<KeyCache, 'forget' | 'peek' | 'find'>;
   changes: Pick<ChangeFeed, 'isDatabaseUnavailable' | 'lastGoodMs'>;
   clock: () => Date;
@@ -90,11 +90,11 @@ export class StreamRoutes implements Pick<Listener, 'close'> {
     const { signal } = stream.leaving;
     const { slots } = this.#parts;
     const slot = await slots.take(record.keyId);
-    response.once('close', () => slots.giveBack(slot));
-    if (response.closed) return slots.giveBack(slot);
+    response.once('close', () => slots.release(slot));
+    if (response.closed) return slots.release(slot);
     prepare();
     const received = await upstream.openStream(request, signal).catch((error: unknown) => {
-      slots.giveBack(slot);
+      slots.release(slot);
       throw signal.aborted ? new ClientGone() : error;
     });
     stream.received = received;

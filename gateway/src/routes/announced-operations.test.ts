@@ -101,7 +101,7 @@ async function announcer(service: string) {
     operations: [] as unknown[],
   };
   const announce = (changes: Partial<typeof announcement>) =>
-    bus.tell(announcementTopic, JSON.stringify({ ...announcement, ...changes }));
+    bus.publishNews(announcementTopic, JSON.stringify({ ...announcement, ...changes }));
   return { bus, announce };
 }
 
@@ -236,7 +236,7 @@ describe('an announcement', () => {
   it('that is malformed changes nothing', async () => {
     const { bus, announce } = await announcer('catalogue');
     for (const payload of ['', 'null', '{', '[]', '{"operations":1}', JSON.stringify({ version: '1' })]) {
-      bus.tell(announcementTopic, payload);
+      bus.publishNews(announcementTopic, payload);
     }
     announce({ version: '1.0' });
     announce({ startedAt: 'yesterday' });

@@ -83,9 +83,9 @@ export class AnnouncedOperations {
     }
     this.#change();
     for (const service of announcingServices) {
-      this.#bus.hearOf(service, announcementTopic, (payload) => this.#hear(service, payload));
+      this.#bus.onNews(service, announcementTopic, (payload) => this.#hear(service, payload));
     }
-    this.#bus.onBack(() => ask(this.#bus));
+    this.#bus.onReconnect(() => ask(this.#bus));
     ask(this.#bus);
   }
 

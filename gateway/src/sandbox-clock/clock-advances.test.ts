@@ -28,14 +28,14 @@ const advance = (id: string) =>
 async function during(look: AdvanceParts['services']['look'], work: () => Promise<unknown>): Promise<unknown[]> {
   const log = createLogger('test', 'silent');
   const clocks = new Clocks();
-  const bus = { tell: () => undefined, onPeers: () => undefined, isConnected: () => true };
+  const bus = { publishNews: () => undefined, onPeerNews: () => undefined, isConnected: () => true };
   const watch = new DueWatch(sql, { bus, clock: clocks.real, log, everyMs: 50 });
   const paused = { isWhole: false, accounts: [], endpoints: [] };
   const errors: unknown[] = [];
-  const seat = { paused: () => paused, failed: (error: unknown) => errors.push(error), close: () => undefined };
+  const membership = { paused: () => paused, failed: (error: unknown) => errors.push(error), close: () => undefined };
   const clockWork = { register: () => () => undefined, wake: () => undefined };
   const services = { look, move: async () => undefined, position: async () => 1 };
-  const foundation = { sql, bus, log, clocks, clockWork, queues: { open: () => seat }, watch };
+  const foundation = { sql, bus, log, clocks, clockWork, queues: { open: () => membership }, watch };
   const queue = new WorkQueue(foundation, clockAdvances({ sql, clocks, services }));
   try {
     await work();

@@ -39,7 +39,7 @@ export function clockAdvances(parts: AdvanceParts): DueWork<Advance, StretchEnd>
   return {
     queue: 'clocks',
     table: advances,
-    concurrency: { most, perLane: 1, slowIsUsual: true },
+    concurrency: { most, perLane: 1, expectsSlowRuns: true },
     retries: { leaseMs: 10_000, backoff: { firstMs: 1_000, longestMs: 10_000 } },
     isByRealTime: true,
     everyMs: 1_000,

@@ -11,9 +11,9 @@ import {
   bindOperations,
   Clocks,
   createApp,
-  endWithEnvelopes,
   type Foundation,
   type Implements,
+  sendErrorEnvelopes,
   WorkQueue,
 } from '@customer-platform/service-kit';
 import type { Body } from '../bodies/body-intake.ts';
@@ -59,7 +59,7 @@ export function openOwnOperations(
     resources: { clocks, queue, changes, eventsCommitted },
     authenticate: (request) => accounts.get(request)!,
   });
-  endWithEnvelopes(app, log);
+  sendErrorEnvelopes(app, log);
   async function serve(request: IncomingMessage, response: ServerResponse, admitted: AdmittedRequest): Promise<void> {
     const { record, operation, requestId, body } = admitted;
     try {

@@ -40,12 +40,7 @@ interface RefusedRow {
 export async function selectRefused(
   sql: Sql,
   since: Date,
-  {
-    accounts,
-    share,
-    leastRequests,
-    limit,
-  }: { accounts: string[]; share: number; leastRequests: number; limit: number },
+  { accounts, share, minRequests, limit }: { accounts: string[]; share: number; minRequests: number; limit: number },
 ): Promise<RefusedRow[]> {
   return await sql<RefusedRow[]>`
     with counted as (
@@ -54,7 +49,7 @@ export async function selectRefused(
         sum(coalesce((codes ->> 'module_off')::integer, 0))::float8 as off
       from traffic where minute >= ${since} and account_id <> ${allAccounts} group by account_id
     ), judged as (
-      select *, requests >= ${leastRequests} and refused > ${share}::float8 * requests as is_refused,
+      select *, requests >= ${minRequests} and refused > ${share}::float8 * requests as is_refused,
         account_id = any(${accounts}::uuid[]) as is_named from counted
     )
     select account_id as account, requests, refused, off, is_refused as "isRefused"

@@ -44,7 +44,7 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
   }
   const codes = Object.entries(by_code).filter(([code]) => !foundOtherwise.includes(code));
   const refused = codes.reduce((sum, [, count]) => sum + count, 0);
-  if (total >= customerLimits.leastRequests && refused > total * customerLimits.refusedShare) {
+  if (total >= customerLimits.minRequests && refused > total * customerLimits.refusedShare) {
     const counts = codes.toSorted(([, one], [, other]) => other - one).map((pair) => pair.join(' '));
     const text = `${refused} of ${total} requests were refused in the last hour: ${counts.join(', ')}`;
     add('refusals', text, `traces list --account ${account} --status-code 4xx`);

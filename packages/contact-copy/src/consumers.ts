@@ -22,8 +22,8 @@ export const contactConsumer: Consumer<unknown> = {
   // A delay does not matter: a handler requests a contact that is missing in the copy.
   gatherMs: 200,
   // Each row has the sequence of its event, so a repeated event changes nothing.
-  knowsTaken: true,
-  take: ({ tx }, events) => keepContactsOf(tx, events),
+  deduplicates: true,
+  take: ({ tx }, events) => applyContactEvents(tx, events),
 };
 
 /**
@@ -53,12 +53,12 @@ export const unmergedContactConsumer: Consumer<unknown> = {
   name: 'unmerged-contacts',
   filter: { audience: 'public', service: 'cdp', kind: contactUnmerged.kind },
   batchSize: 100,
-  knowsTaken: true,
-  take: ({ tx }, events) => keepContactsOf(tx, events),
+  deduplicates: true,
+  take: ({ tx }, events) => applyContactEvents(tx, events),
 };
 
 /** Applies contact events to the copy, for a consumer that needs an up-to-date copy before it continues. */
-export async function keepContactsOf(tx: Sql, events: readonly ReceivedEvent[]): Promise<void> {
+export async function applyContactEvents(tx: Sql, events: readonly ReceivedEvent[]): Promise<void> {
   await upsertContacts(tx, events.flatMap(changesIn));
 }
 

@@ -162,7 +162,7 @@ export async function insertReply(tx: Sql, accountId: string, asked: readonly st
 }
 
 /** Inserts contacts from another service's event if the copy lacks them. Rows from contact events are newer and stay. */
-export async function keepGivenContacts(tx: Sql, contacts: readonly (ContactSummary & { account_id: string })[]) {
+export async function insertMissingContacts(tx: Sql, contacts: readonly (ContactSummary & { account_id: string })[]) {
   await lockCopies(tx, contacts);
   await tx`
     insert into contacts (account_id, id, name, phone, sequence)

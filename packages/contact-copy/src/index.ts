@@ -1,12 +1,12 @@
-export { contactConsumer, keepContactsOf, restoredContactConsumer, unmergedContactConsumer } from './consumers.ts';
+export { applyContactEvents, contactConsumer, restoredContactConsumer, unmergedContactConsumer } from './consumers.ts';
 export {
   contactColumns,
   contactNamed,
   idsOfContact,
+  insertMissingContacts,
   joinContact,
   type KnownContact,
-  keepGivenContacts,
   knownContact,
   storedContact,
 } from './contacts.sql.ts';
-export { contactOfAccount, learnContact } from './name-contact.ts';
+export { contactOfAccount, fetchContact } from './name-contact.ts';

@@ -12,13 +12,13 @@ type NamingCall = Account & { tx: Sql; prefetch(work: (call: PrefetchCall) => Pr
  */
 export async function contactOfAccount({ account, tx, prefetch }: NamingCall, id: string): Promise<KnownContact> {
   const contact = await knownContact(tx, account.id, id);
-  if (!contact) prefetch(learnContact(id), `contact ${id}`);
+  if (!contact) prefetch(fetchContact(id), `contact ${id}`);
   if (contact && !contact.deleted) return contact;
   throw new ApiError('invalid_request', 'contact must be the id of a contact of this account', { field: 'contact' });
 }
 
 /** Returns prefetch work that requests a missing contact from customer data and stores the reply. */
-export function learnContact(
+export function fetchContact(
   id: string,
 ): (call: Account & Pick<PrefetchCall, 'onConnection' | 'ask'>) => Promise<void> {
   return async ({ account, onConnection, ask }) => {

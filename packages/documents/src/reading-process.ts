@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { brokenBound } from '@customer-platform/service-kit';
+import { exceededBound } from '@customer-platform/service-kit';
 import { type Child, startChild } from './child-program.ts';
 import { maxHeadings, maxPieces } from './pieces.ts';
 
@@ -129,7 +129,7 @@ const maxStructure = 2 * maxPieces * (maxHeadings + 8);
 /** Parses JSON. Returns undefined if it is invalid or has more values than any reply. A million values block the event loop for 1 s. */
 function parsed(bytes: Buffer): unknown {
   const text = bytes.toString();
-  if (brokenBound(text, { structure: maxStructure })) return undefined;
+  if (exceededBound(text, { structure: maxStructure })) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { onceAtATime, withTimeout } from '@customer-platform/service-kit';
+import { coalesceByKey, withTimeout } from '@customer-platform/service-kit';
 
 /** Resolves a host name to all of its addresses. Rejects if it has none. */
 export type ResolveName = (name: string) => Promise<string[]>;
@@ -26,7 +26,7 @@ export function createNameResolver(
   options: { servers?: string[]; hostsFile?: string } = {},
 ): ResolveName {
   const { servers, hostsFile = '/etc/hosts' } = options;
-  return onceAtATime(async (name) => {
+  return coalesceByKey(async (name) => {
     // Each look-up has its own resolver, because a resolver adapts its timeouts to earlier replies. Replies of one
     // customer's fast name server would make it give up on another customer's slow one.
     const resolver = new Resolver({ timeout: Math.max(1, Math.floor(timeoutMs / 2)), tries });

@@ -5,7 +5,7 @@ import { waitFor } from './wait-for.ts';
  * Runs `change`, a write by the service of `sql` that emits an event, and blocks it after its rows. Then runs `list`, and unblocks the write once the
  * list waits for it or has ended. Returns both results.
  */
-export async function listAmidChange<Changed, Listed>(
+export async function listDuringWrite<Changed, Listed>(
   sql: Database,
   change: () => Promise<Changed>,
   list: () => Promise<Listed>,

@@ -1,4 +1,4 @@
-export { listAmidChange } from './amid-change.ts';
+export { listDuringWrite } from './amid-change.ts';
 export { busOf } from './bus-of.ts';
 export * from './clock.ts';
 export { newDataFolder, programsFolder } from './data-folder.ts';

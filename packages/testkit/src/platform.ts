@@ -28,7 +28,7 @@ export interface TestAccount {
   client: Client;
   testClient: Client;
   /** Like `client`, but with the default retries, for tests that write very much at once. */
-  patientClient: Client;
+  retryingClient: Client;
   /** Sends any request with the live key, or with `key` (null: without a key). */
   request(method: string, path: string, options?: RequestOptions): Promise<RawResponse>;
 }
@@ -156,7 +156,7 @@ async function makeAccount(
     testKey,
     client: checkedClient(gatewayUrl, key),
     testClient: checkedClient(gatewayUrl, testKey),
-    patientClient: createClient({ baseUrl: gatewayUrl, apiKey: key }),
+    retryingClient: createClient({ baseUrl: gatewayUrl, apiKey: key }),
     request: (method, path, request = {}) => rawRequest(gatewayUrl, method, path, { key, ...request }),
   };
 }

@@ -1,4 +1,4 @@
-import { keepGivenContacts } from '@customer-platform/contact-copy';
+import { insertMissingContacts } from '@customer-platform/contact-copy';
 import type { AgentAction, Plan, PlanStatus } from '@customer-platform/contracts/agents';
 import type { Contact } from '@customer-platform/contracts/cdp';
 import type { Deal, Pipeline } from '@customer-platform/contracts/crm';
@@ -63,7 +63,9 @@ export async function openAgency(platform: Platform, sql: Database): Promise<Age
   const contact = await client.cdp.contacts.create({ body: { name: 'Carla Client', phone: '+4930901801' } });
   const pipeline = (await client.crm.pipelines.list()).data[0]!;
   const deal = await client.crm.deals.create({ body: { title: 'Tea', contact: contact.id, pipeline: pipeline.id } });
-  await inTransaction(sql, (tx) => keepGivenContacts(tx, [{ ...contact, phone: contact.phone ?? '', account_id: id }]));
+  await inTransaction(sql, (tx) =>
+    insertMissingContacts(tx, [{ ...contact, phone: contact.phone ?? '', account_id: id }]),
+  );
   const [agent] = (await addAgents(sql, id, 1)) as [number];
   const path = (plan: number) => `/v1/agents/plans/${plan}`;
   const get = (plan_id: number) => client.agents.plans.get({ params: { plan_id } });

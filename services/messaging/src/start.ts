@@ -4,7 +4,7 @@ import { createNameResolver, createPoster } from '@customer-platform/outbound';
 import { askAs, type Foundation, type ServiceDefinition, WorkQueue } from '@customer-platform/service-kit';
 import { deleteChannel } from './channels/delete-channel.ts';
 import { listChannels } from './channels/list-channels.ts';
-import { mendChannels } from './channels/mend-channels.ts';
+import { probeChannels } from './channels/probe-channels.ts';
 import { putChannel } from './channels/put-channel.ts';
 import { type MessagingConfig, messagingConfig } from './config.ts';
 import type { MessagingResources } from './implement.ts';
@@ -80,7 +80,7 @@ export const messaging: ServiceDefinition<typeof contract, typeof messagingConfi
     onReminderDue,
   ],
   jobs: [
-    mendChannels,
+    probeChannels,
     runResends,
     releaseScheduledMessages,
     fallBack,

@@ -109,7 +109,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
     maxPerEndpoint: config.WEBHOOKS_MAX_PER_ENDPOINT,
     maxInFlight: config.WEBHOOKS_MAX_IN_FLIGHT,
   });
-  bus.onPeers(dueTopic, () => dispatcher.wake());
+  bus.onPeerNews(dueTopic, () => dispatcher.wake());
   const feed = new EventFeed({ sql, bus, log, clock: clocks.real, retention });
   const streams = new Streams(log);
   const [balance, reporter] = [new Reporter(sql, 'balance'), new Reporter(sql, 'endpoints')];
@@ -126,7 +126,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
       (after: number, { account, types }: { account: AccountContext; types: readonly string[] }) =>
       (response: ServerResponse) =>
         streams.begin(response, () => feed.open({ accountId: account.id, after, types }), account.owner),
-    deliveriesDue: () => (bus.isConnected() ? bus.tell(dueTopic) : dispatcher.wake()),
+    deliveriesDue: () => (bus.isConnected() ? bus.publishNews(dueTopic) : dispatcher.wake()),
     eventsCommitted,
     endResponses: () => streams.close(),
     async stop() {

@@ -18,7 +18,7 @@ export function register(account: TestAccount, url: string, body: Partial<Pick<E
 
 /** Adds a contact, so that the platform publishes `contact.created`. */
 export function emitContactCreated(account: TestAccount, name = 'Ada') {
-  return account.patientClient.cdp.contacts.create({ body: { name } });
+  return account.retryingClient.cdp.contacts.create({ body: { name } });
 }
 
 /** Makes the platform publish events of 120 kB. Each contains all fields of a contact twice, with new and previous values. */

@@ -1,7 +1,7 @@
 import { adminOperations } from '@customer-platform/contracts/accounts';
 import type { ServiceName } from '@customer-platform/contracts/core';
 import { type AnyEndpoint, listAllEndpoints } from '@customer-platform/contracts/webhooks';
-import { type Bus, fewBytes, readPage, uuidCursor, withGiven } from '@customer-platform/service-kit';
+import { applyPatch, type Bus, fewBytes, readPage, uuidCursor } from '@customer-platform/service-kit';
 import type { z } from 'zod';
 import { implement } from '../admin-operation.ts';
 import { askOrGone, gone as goneRefusal } from '../services.ts';
@@ -16,7 +16,7 @@ type Input = z.input<typeof listAllEndpoints.input>;
 export const listEndpoints = implement(adminOperations.listEndpoints, {
   async handle({ query, resources: { bus } }) {
     const { failing, url, account, endpoint } = query;
-    const filter = withGiven<Partial<Input>>({}, { failing, url, account, endpoint });
+    const filter = applyPatch<Partial<Input>>({}, { failing, url, account, endpoint });
     let gone: ServiceName[] = [];
     const page = await readPage(query, {
       async position(cursor) {

@@ -13,7 +13,7 @@ import { askOrGone, goneOf } from '../services.ts';
 
 const hourMs = 3_600_000;
 const limit = 100;
-const { failedMessages, refusedShare, leastRequests } = customerLimits;
+const { failedMessages, refusedShare, minRequests } = customerLimits;
 /** Addresses with more invalid keys in a minute need attention. */
 const maxInvalidKeys = 100;
 
@@ -58,7 +58,7 @@ async function accountsOf(
   const rows = await selectRefused(tx, new Date(now.getTime() - hourMs), {
     accounts: failed.map(({ account }) => account),
     share: refusedShare,
-    leastRequests,
+    minRequests,
     limit,
   });
   const traffic = new Map(rows.map((row) => [row.account, row]));

@@ -31,6 +31,6 @@ export function internalRequest<const Key extends string, Input extends z.ZodTyp
 }
 
 /** Error of an operator's change, the same that a customer would get; null if the change was made. Part of the reply. */
-export const changeRefusal = z
+export const changeError = z
   .object({ code: z.enum(['invalid_request', 'invalid_state']), message: z.string(), field: z.string().nullable() })
   .nullable();

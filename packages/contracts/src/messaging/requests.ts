@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { channel } from '../core/channel.ts';
 import { timestamp } from '../core/fields.ts';
-import { changeRefusal, internalRequest } from '../core/request.ts';
+import { changeError, internalRequest } from '../core/request.ts';
 
 /**
  * Stores a message to a contact, to be sent on `channel`. `key` makes the request idempotent: the caller repeats it until a reply
@@ -109,5 +109,5 @@ export const resendFailedMessages = internalRequest(
   'resendFailedMessages',
   'messaging',
   z.object({ since: z.iso.datetime(), until: z.iso.datetime().optional(), code: z.string().optional() }),
-  z.object({ matched: z.int(), refusal: changeRefusal }),
+  z.object({ matched: z.int(), refusal: changeError }),
 );

@@ -2,7 +2,7 @@
 export const customerLimits = {
   /** An account with more failed messages than this needs attention. */
   failedMessages: 20,
-  /** An account needs attention if more than this share of at least `leastRequests` requests was refused. */
+  /** An account needs attention if more than this share of at least `minRequests` requests was refused. */
   refusedShare: 0.05,
-  leastRequests: 50,
+  minRequests: 50,
 } as const;

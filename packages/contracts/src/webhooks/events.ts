@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { eventsOf, previous } from '../core/event.ts';
-import { changeRefusal, internalRequest } from '../core/request.ts';
+import { changeError, internalRequest } from '../core/request.ts';
 import { deliveryStatus, Endpoint } from './resources.ts';
 
 const { publicEvent } = eventsOf('webhooks');
@@ -119,5 +119,5 @@ export const replayAnyEndpoint = internalRequest(
   'replayAnyEndpoint',
   'webhooks',
   z.object({ endpoint: z.guid(), since: z.iso.datetime() }),
-  z.object({ matched: z.int(), refusal: changeRefusal }).nullable(),
+  z.object({ matched: z.int(), refusal: changeError }).nullable(),
 );

@@ -64,7 +64,7 @@ export class BusConnection {
   }
 
   /** Runs `back` on each new connection. Core messages published since the last connection are lost. */
-  onBack(back: () => void): void {
+  onReconnect(back: () => void): void {
     this.#backs.push(back);
   }
 

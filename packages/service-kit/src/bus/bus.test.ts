@@ -30,12 +30,12 @@ it('a connection whose server falls silent is closed and reopened', async () => 
   const relay = await startRelay(platform.env('crm').NATS_URL!);
   const own = await Bus.connect(relay.url, { prefix, service: 'crm', log: createLogger('test', 'silent') });
   let heard = 0;
-  own.hearOf('crm', 'windows', () => heard++);
+  own.onNews('crm', 'windows', () => heard++);
   relay.stall();
   await waitFor('the connection to be closed', () => !own.isConnected());
   relay.mend();
   await waitFor('news on the next connection', () => {
-    own.tell('windows');
+    own.publishNews('windows');
     return heard > 0;
   });
   await own.close();
@@ -77,9 +77,9 @@ it('a request that was taken gets its reply, even from a process that is stoppin
 
 it('news above the payload limit of the server is dropped, and later news arrives', async () => {
   const heard: string[] = [];
-  bus.hearOf('crm', 'walls', (payload) => heard.push(payload));
-  bus.tell('walls', 'x'.repeat(1_048_577));
-  bus.tell('walls', 'two');
+  bus.onNews('crm', 'walls', (payload) => heard.push(payload));
+  bus.publishNews('walls', 'x'.repeat(1_048_577));
+  bus.publishNews('walls', 'two');
   await waitFor('the news', () => heard.length > 0);
   expect(heard).toEqual(['two']);
 });

@@ -161,12 +161,12 @@ export class Bus {
   /** Calls `hear` with the account of each new event of one kind, at most once each. Calls `missed` when some may have been missed. */
   follow(event: EventDefinition, hear: (accountId: string) => void, missed: () => void): void {
     const subject = this.#subject('event', event.audience, event.service, event.kind);
-    this.#connection.onBack(missed);
+    this.#connection.onReconnect(missed);
     this.#subscribe(subject, (message) => hear(message.json<Envelope>().account));
   }
 
   /** Sends news to all processes that listen to this service's `topic`, including itself. They also poll, in case they miss it. Never throws. */
-  tell(topic: string, payload = ''): void {
+  publishNews(topic: string, payload = ''): void {
     try {
       if (this.isConnected())
         this.#connection.current.publish(this.#subject('news', this.#options.service, topic), payload);
@@ -176,19 +176,19 @@ export class Bus {
   }
 
   /** Listens to news from the processes of this service. Also calls `hear` on each new connection, since news may have been missed. */
-  onPeers(topic: string, hear: () => void): void {
-    this.#connection.onBack(hear);
-    this.hearOf(this.#options.service, topic, hear);
+  onPeerNews(topic: string, hear: () => void): void {
+    this.#connection.onReconnect(hear);
+    this.onNews(this.#options.service, topic, hear);
   }
 
   /** Listens to news from the processes of a service. */
-  hearOf(service: string, topic: string, hear: (payload: string) => void): void {
+  onNews(service: string, topic: string, hear: (payload: string) => void): void {
     this.#subscribe(this.#subject('news', service, topic), (message) => hear(message.string()));
   }
 
   /** Calls `back` on each new connection. News published since the last connection is lost. */
-  onBack(back: () => void): void {
-    this.#connection.onBack(back);
+  onReconnect(back: () => void): void {
+    this.#connection.onReconnect(back);
   }
 
   /** Asks another service and returns its reply. Throws 503 service_unavailable without a reply within `timeoutMs`. */

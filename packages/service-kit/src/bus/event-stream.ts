@@ -22,7 +22,7 @@ const gauges = {
 };
 
 /** The only service that may change an existing stream. A service with that permission can delete the events of all accounts. */
-export const streamKeeper = 'gateway';
+export const streamOwner = 'gateway';
 
 /** The stream of all events of an installation. */
 export class EventStream {
@@ -40,7 +40,7 @@ export class EventStream {
   ) {
     this.#connection = connection;
     this.#name = prefix;
-    this.#isKeeper = service === streamKeeper;
+    this.#isKeeper = service === streamOwner;
     this.#settings = settings;
     this.#log = log;
     this.#endGauge = this.#isKeeper

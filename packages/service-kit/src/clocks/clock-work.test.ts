@@ -46,7 +46,7 @@ beforeEach(async () => {
   clocks = new Clocks();
   clockWork = startClockWork();
   watch = new DueWatch(sql, {
-    bus: { tell: () => undefined, onPeers: () => undefined },
+    bus: { publishNews: () => undefined, onPeerNews: () => undefined },
     clock: clocks.real,
     log,
     everyMs: 50,
@@ -64,12 +64,12 @@ const startClockWork = () => new ClockWork(sql, { clocks, pauses: { of: () => pa
 
 /** Time of the last claim of each account's rows. */
 const claimedAt = new Map<string, Date>();
-const seat = { paused: () => paused, failed: () => undefined, close: () => undefined };
+const membership = { paused: () => paused, failed: () => undefined, close: () => undefined };
 
 /** Starts a queue that runs `run`. Each result is stored with the time at which it was settled. */
 function start(run: DueWork<Chore, string>['run']): WorkQueue<Chore, string> {
   const bus = { isConnected: () => true };
-  const foundation = { sql, log, clocks, clockWork, bus, queues: { open: () => seat }, watch };
+  const foundation = { sql, log, clocks, clockWork, bus, queues: { open: () => membership }, watch };
   const queue = new WorkQueue<Chore, string>(foundation, {
     queue: 'chores',
     table,

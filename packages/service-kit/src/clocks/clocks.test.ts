@@ -24,14 +24,14 @@ describe('clocks', () => {
     const clocks = new Clocks(() => real);
     const account = randomUUID();
     expect(clocks.by(account, () => clocks.now())).toEqual(real);
-    clocks.learn(randomUUID(), dayMs);
+    clocks.recordLead(randomUUID(), dayMs);
     expect([clocks.now(), clocks.by(account, () => clocks.now()), clocks.nowOf(account)]).toEqual([real, real, real]);
   });
 
   it('apply to everything that the work of an account starts, and to nothing else', async () => {
     const clocks = new Clocks(() => real);
     const [one, other] = [randomUUID(), randomUUID()];
-    clocks.learn(one, dayMs);
+    clocks.recordLead(one, dayMs);
     const read = async () => {
       await sql`select 1`;
       return clocks.now();
@@ -47,7 +47,7 @@ describe('clocks', () => {
     const account = randomUUID();
     let moves = 0;
     clocks.onMove(() => moves++);
-    for (const aheadMs of [2 * dayMs, dayMs, 2 * dayMs]) clocks.learn(account, aheadMs);
+    for (const aheadMs of [2 * dayMs, dayMs, 2 * dayMs]) clocks.recordLead(account, aheadMs);
     expect([clocks.nowOf(account), moves]).toEqual([later(2 * dayMs), 1]);
   });
 
@@ -56,11 +56,11 @@ describe('clocks', () => {
     const [account, other] = [randomUUID(), randomUUID()];
     const read = () => [clocks.now(), clocks.nowOf(account), clocks.nowOf(other), clocks.active];
     for (const knownMs of [0, dayMs]) {
-      clocks.learn(account, knownMs);
+      clocks.recordLead(account, knownMs);
       expect(clocks.by(account, read, 2 * dayMs)).toEqual([later(2 * dayMs), later(2 * dayMs), real, account]);
       expect(clocks.nowOf(account)).toEqual(later(knownMs));
     }
-    clocks.learn(account, 3 * dayMs);
+    clocks.recordLead(account, 3 * dayMs);
     expect(clocks.by(account, read, 2 * dayMs)[0]).toEqual(later(3 * dayMs));
     const nested = () => clocks.by(account, () => clocks.now());
     expect(clocks.by(account, nested, 4 * dayMs)).toEqual(later(4 * dayMs));
@@ -71,16 +71,16 @@ describe('clocks', () => {
     const account = randomUUID();
     const idAt = (ms: number) => uuidAt(real.getTime() + ms).replace('-0000-0000-', '-7000-8000-');
     const event = { id: idAt(-5), account, mode: 'test' as const, timestamp: later(dayMs).toISOString() };
-    expect(clocks.toldBy(event)).toBe(dayMs);
-    expect(clocks.toldBy({ ...event, mode: 'live' })).toBe(0);
+    expect(clocks.leadOfEvent(event)).toBe(dayMs);
+    expect(clocks.leadOfEvent({ ...event, mode: 'live' })).toBe(0);
     // An event of a machine whose own time is wrong by a day.
-    expect(clocks.toldBy({ ...event, id: idAt(dayMs) })).toBe(0);
+    expect(clocks.leadOfEvent({ ...event, id: idAt(dayMs) })).toBe(0);
     for (const timestamp of [later(-dayMs).toISOString(), 'tomorrow']) {
-      expect(clocks.toldBy({ ...event, timestamp })).toBe(0);
+      expect(clocks.leadOfEvent({ ...event, timestamp })).toBe(0);
     }
-    expect(clocks.toldBy({ ...event, id: randomUUID() })).toBe(0);
-    clocks.learn(account, 2 * dayMs);
-    expect(clocks.toldBy(event)).toBe(2 * dayMs);
+    expect(clocks.leadOfEvent({ ...event, id: randomUUID() })).toBe(0);
+    clocks.recordLead(account, 2 * dayMs);
+    expect(clocks.leadOfEvent(event)).toBe(2 * dayMs);
   });
 
   it('are known to a process that starts, and to one that rereads them after a missed move', async () => {

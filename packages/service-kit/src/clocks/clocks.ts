@@ -79,7 +79,7 @@ export class Clocks {
    * Returns the lead of an event's account: the larger of the known lead and the event's own. The publisher may know of a later move. An event's
    * timestamp is in the account's time and its id in real time. Only sandbox events carry a lead.
    */
-  toldBy({ id, timestamp, account, mode }: Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>): number {
+  leadOfEvent({ id, timestamp, account, mode }: Pick<Envelope, 'id' | 'timestamp' | 'account' | 'mode'>): number {
     const known = this.aheadOf(account);
     if (mode !== 'test') return known;
     const sentAtMs = Math.max(this.real().getTime(), instantOfUuidV7(id) ?? Number.POSITIVE_INFINITY);
@@ -97,7 +97,7 @@ export class Clocks {
   }
 
   /** Records a clock's lead if it is larger than the known one, and calls the watchers. */
-  learn(accountId: string, aheadMs: number): void {
+  recordLead(accountId: string, aheadMs: number): void {
     if (aheadMs <= (this.#aheadMs.get(accountId) ?? 0)) return;
     this.#aheadMs.set(accountId, aheadMs);
     for (const moved of this.#watchers) moved(accountId);
@@ -106,7 +106,7 @@ export class Clocks {
   /** Writes a clock's lead to this service's database, then records it. */
   async move(sql: Database, accountId: string, aheadMs: number): Promise<void> {
     await writeClock(sql, accountId, aheadMs);
-    this.learn(accountId, aheadMs);
+    this.recordLead(accountId, aheadMs);
   }
 
   /** Calls `moved` with the account after each move of a clock; returns a function that stops the calls. */
@@ -116,6 +116,6 @@ export class Clocks {
   }
 
   async #read(sql: Database): Promise<undefined> {
-    for (const { account_id, ahead_ms } of await selectClocks(sql)) this.learn(account_id, ahead_ms);
+    for (const { account_id, ahead_ms } of await selectClocks(sql)) this.recordLead(account_id, ahead_ms);
   }
 }

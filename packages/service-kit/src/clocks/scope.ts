@@ -9,13 +9,13 @@ export interface Scope extends Paused {
 }
 
 /** All accounts on real time. */
-export const everybody: Scope = { ...nothingPaused, account: undefined };
+export const allAccounts: Scope = { ...nothingPaused, account: undefined };
 
 /**
  * Returns the condition, appended to others, for the rows that a round takes; `column` holds the account. A round on real time leaves out
  * accounts with sandbox clocks, by one primary key probe for each row.
  */
-export function isOfScope(sql: Sql, { account }: Scope, column: Fragment = sql`account_id`): Fragment {
+export function isInScope(sql: Sql, { account }: Scope, column: Fragment = sql`account_id`): Fragment {
   if (account !== undefined) return sql`and ${column} = ${account}`;
   // The subselect keeps the column from resolving to one of sandbox_clocks. Avoids `in`: after that word in a query, postgres.js treats lists of
   // columns as lists of values.
@@ -25,5 +25,5 @@ export function isOfScope(sql: Sql, { account }: Scope, column: Fragment = sql`a
 
 /** Returns the queue's rows, limited to those of the round. */
 export function rowsOfScope<Rows extends QueueRows>(rows: Rows, scope: Scope): Rows {
-  return { ...rows, accounts: (sql: Sql, column: Fragment) => isOfScope(sql, scope, column) };
+  return { ...rows, accounts: (sql: Sql, column: Fragment) => isInScope(sql, scope, column) };
 }

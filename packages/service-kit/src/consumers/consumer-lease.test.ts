@@ -31,7 +31,7 @@ function startLease(name: string, atTheBus: AtTheBus) {
     asked.times++;
     return { ...atTheBus, count: 0, oldestAt: undefined };
   };
-  const bus = { onBack: () => undefined, isConnected: () => true };
+  const bus = { onReconnect: () => undefined, isConnected: () => true };
   const lease = new ConsumerLease(name, { sql: session, bus, log, consuming: { pending }, changed: () => undefined });
   const stop = async () => {
     await lease.stop();

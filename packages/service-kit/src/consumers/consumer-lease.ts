@@ -17,7 +17,7 @@ const silentSessionMs = 15_000;
 interface LeaseParts {
   /** A pool of one direct connection, not through a pooler: its session holds the lock. */
   sql: Database;
-  bus: Pick<Bus, 'isConnected' | 'onBack'>;
+  bus: Pick<Bus, 'isConnected' | 'onReconnect'>;
   log: Logger;
   consuming: Pick<ConsumeLoop, 'pending'>;
   /** Called whenever this process gets or loses the lease. */
@@ -44,7 +44,7 @@ export class ConsumerLease {
     this.#name = `consumer ${name}`;
     const pace = { everyMs, slowestRetryMs: everyMs, log: parts.log };
     this.#loop = new WakeLoop(this.#name, pace, () => this.#look());
-    parts.bus.onBack(() => this.#startHandover(undefined));
+    parts.bus.onReconnect(() => this.#startHandover(undefined));
   }
 
   /** Gives up the lease once consuming has stopped. The owner then ends the session, which frees the lock. */

@@ -16,8 +16,8 @@ export interface Consumer<Resources, Taken = unknown> {
    */
   inOrder?: true;
   /** The consumer recognizes events it has taken by rows of its own and skips them. It has no inbox rows. */
-  knowsTaken?: true;
-  /** Gets only events that this consumer has not taken yet, unless it has `knowsTaken`, in stream order. */
+  deduplicates?: true;
+  /** Gets only events that this consumer has not taken yet, unless it has `deduplicates`, in stream order. */
   take(call: WorkCall<Resources>, events: ReceivedEvent[]): Promise<Taken>;
   /** Runs after the commit with the events and the result of `take`, undefined if all were taken before. May wake work, not change data. */
   committed?(resources: Resources, events: readonly ReceivedEvent[], taken: Taken | undefined): void;

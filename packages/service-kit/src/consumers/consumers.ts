@@ -6,6 +6,7 @@ import type { Database, Sql } from '../database/database.ts';
 import { isDatabaseUnavailable, isStatementTimeout, isUnavailable } from '../database/database-errors.ts';
 import { WorkQueue } from '../due-work/work-queue.ts';
 import { inWorkTransaction, type WorkContext } from '../jobs/jobs.ts';
+import { AccountsLocked, deadEvents, eventBackoff, failedAttempt, maxEventAttempts } from '../outbox/failed-attempt.ts';
 import {
   claimFailedEvents,
   deleteFailedEvent,
@@ -15,7 +16,6 @@ import {
   recordFailedAttempts,
   waitingEvents,
 } from '../outbox/failed-events.sql.ts';
-import { AccountsLocked, deadEvents, eventBackoff, failedAttempt, maxEventAttempts } from '../outbox/failed-try.ts';
 import { nothingPaused } from '../queues/pauses.ts';
 import type { OwnerRuns } from '../queues/queues.ts';
 import { withWorkContext } from '../telemetry/logging.ts';
@@ -61,7 +61,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   const takeBatch = async (batch: ReceivedMessage[]) => {
     // An in-order consumer sets aside without an attempt at most the rest of a batch.
     if (consumer.inOrder) timedOut.clear();
-    const { accounts } = seat.paused();
+    const { accounts } = membership.paused();
     const aside: Aside[] = [];
     const events: EventMessage[] = [];
     for (const message of batch) {
@@ -72,7 +72,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     const skipped = aside.map(({ message }) => message);
     await releaseOnError(skipped, () => setAside(context, name, aside));
     // Events follow the clock of their account. Those on real time share a transaction.
-    const clocked = new Set(events.flatMap(({ event }) => (clocks.toldBy(event) > 0 ? event.account : [])));
+    const clocked = new Set(events.flatMap(({ event }) => (clocks.leadOfEvent(event) > 0 ? event.account : [])));
     const byClock = Map.groupBy(events, ({ event: { account } }) => (clocked.has(account) ? account : undefined));
     for (const part of byClock.values()) await releaseOnError(part, () => takeAll(part));
   };
@@ -102,7 +102,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
   };
   const batches = { size: consumer.batchSize, gatherMs: consumer.gatherMs ?? 0, ...(consumer.inOrder && inOrderPulls) };
   const running = bus.consume(name, consumer.filter, batches, takeBatch);
-  const changed = () => running.setPaused(seat.paused().isWhole || lease?.isHeld === false);
+  const changed = () => running.setPaused(membership.paused().isWhole || lease?.isHeld === false);
   const session = consumer.inOrder && context.openSession();
   const lease =
     session && new ConsumerLease(name, { sql: session, bus, log: context.log, consuming: running, changed });
@@ -114,7 +114,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     since = found.count === 0 ? undefined : (found.oldestAt ?? since ?? clocks.real());
     return { ready: found.count, oldest: since ?? null };
   };
-  const seat = queues.open({
+  const membership = queues.open({
     queue: name,
     hasFailedEvents: true,
     running: () => context.retriesOf(name),
@@ -130,7 +130,7 @@ export function startConsumer<Resources>(bus: Bus, consumer: Consumer<Resources>
     stop: async () => {
       isStopping = true;
       unregister();
-      seat.close();
+      membership.close();
       await running.stop();
       await lease?.stop();
       await session?.end({ timeout: 5 });
@@ -223,10 +223,10 @@ async function takeOnce<Resources>(
   const { clocks } = context;
   // A batch of several accounts goes by real time. One of them may have got a sandbox clock after it was grouped.
   const account = events.every((event) => event.account === events[0]!.account) ? events[0]!.account : undefined;
-  const leadMs = account === undefined ? 0 : Math.max(...events.map((event) => clocks.toldBy(event)));
+  const leadMs = account === undefined ? 0 : Math.max(...events.map((event) => clocks.leadOfEvent(event)));
   const work = (received: ReceivedEvent[]) =>
     inWorkTransaction(context, async (call) => {
-      const unseen = consumer.knowsTaken ? received : await notTaken(call.tx, consumer.name, received);
+      const unseen = consumer.deduplicates ? received : await notTaken(call.tx, consumer.name, received);
       const taken = unseen.length > 0 ? await consumer.take(call, unseen) : undefined;
       await also(call.tx);
       return taken;
@@ -275,7 +275,7 @@ export function startRetries<Resources>(
     {
       queue: 'failed-events',
       // Each event appears under the name of its consumer.
-      seat: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
+      membership: { paused: () => nothingPaused, failed: () => undefined, close: () => undefined },
       table: waitingEvents,
       isByRealTime: true,
       concurrency: { most: 8, perLane: 1, keepsSlowApart: true },

@@ -6,7 +6,7 @@ import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { consumerRunner } from '../../test/consumer-runner.ts';
 import type { ReceivedEvent } from '../bus/consume-loop.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { AccountsLocked } from '../outbox/failed-try.ts';
+import { AccountsLocked } from '../outbox/failed-attempt.ts';
 
 let platform: Platform;
 let sql: Database;

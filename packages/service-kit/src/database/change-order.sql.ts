@@ -11,7 +11,7 @@ const lockOf = (sql: Sql, accountId: string) => sql`
   hashtextextended(current_schema(), ${lockNumber('changes', accountId)}::bigint)`;
 
 /** Returns the statement that holds an account's changes until its transaction ends. It must be the transaction's first statement. */
-export const holdOfChanges = (accountId: string) => (tx: Sql) =>
+export const lockChanges = (accountId: string) => (tx: Sql) =>
   tx`
   select pg_advisory_xact_lock_shared(${lockOf(tx, accountId)})`;
 

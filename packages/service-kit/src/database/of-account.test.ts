@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, rowsRead, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { everybody, rowsOfScope } from '../clocks/scope.ts';
+import { allAccounts, rowsOfScope } from '../clocks/scope.ts';
 import { type DueTable, dueRows, nextLanes } from '../due-work/due-rows.ts';
 import { lockOutbox } from '../outbox/outbox.sql.ts';
 import { type Database, inTransaction, type Sql } from './database.ts';
@@ -79,7 +79,7 @@ describe('if one account has nearly all rows, another is found without reading t
   it('among the accounts on the real time, if the first account has a sandbox clock', async () => {
     const { result, read } = await inSkewedData(async (tx) => {
       await tx`insert into sandbox_clocks (account_id, ahead_ms) values (${many}, 1000)`;
-      return await nextLanes(tx, rowsOfScope(table, everybody), now, { last: undefined });
+      return await nextLanes(tx, rowsOfScope(table, allAccounts), now, { last: undefined });
     });
     expect(result.due.map(({ account_id }) => account_id)).toEqual([other]);
     expect(read).toBeLessThan(100);

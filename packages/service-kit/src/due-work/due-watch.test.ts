@@ -31,10 +31,10 @@ afterAll(() => platform?.stop());
 /** One process's watch; `peers` are the listeners of the service's other processes. */
 function start(everyMs: number, peers: (() => void)[] = []): DueWatch {
   const bus = {
-    tell: () => {
+    publishNews: () => {
       for (const hear of peers) hear();
     },
-    onPeers: (_topic: string, hear: () => void) => void peers.push(hear),
+    onPeerNews: (_topic: string, hear: () => void) => void peers.push(hear),
   };
   const watch = new DueWatch(sql, { bus, clock: () => new Date(nowMs), log, everyMs });
   watches.push(watch);
@@ -142,7 +142,7 @@ it('rows that become due in quick succession do not each cause a look', async ()
     return new Date(nowMs);
   };
   const watch = new DueWatch(sql, {
-    bus: { tell: () => undefined, onPeers: () => undefined },
+    bus: { publishNews: () => undefined, onPeerNews: () => undefined },
     clock,
     log,
     everyMs: everMs,

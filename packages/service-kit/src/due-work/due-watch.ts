@@ -50,7 +50,7 @@ interface Sleeper extends Pick<WatchedLoop, 'rows' | 'everyMs'> {
 
 /** Dependencies of the watch. */
 interface WatchParts {
-  bus: Pick<Bus, 'tell' | 'onPeers'>;
+  bus: Pick<Bus, 'publishNews' | 'onPeerNews'>;
   /** The real time. */
   clock: () => Date;
   log: Logger;
@@ -82,7 +82,7 @@ export class DueWatch {
     const pauseMs = () => Math.max(this.#pauseMs, this.#lookedMs + apartMs - performance.now());
     const pace = { everyMs: pauseMs, slowestRetryMs, log: parts.log };
     this.#loop = new WakeLoop('due rows', pace, () => this.#look());
-    parts.bus.onPeers(topic, () => this.#lookAfter(looksMs.afterRounds));
+    parts.bus.onPeerNews(topic, () => this.#lookAfter(looksMs.afterRounds));
   }
 
   /** Runs `work` once at first, whenever the loop is woken, and whenever some of its rows are due. */
@@ -163,7 +163,7 @@ export class DueWatch {
   #tellPeers(): void {
     if (performance.now() - this.#toldMs < tellMs) return;
     this.#toldMs = performance.now();
-    this.#parts.bus.tell(topic);
+    this.#parts.bus.publishNews(topic);
   }
 }
 

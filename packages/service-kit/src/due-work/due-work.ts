@@ -3,7 +3,7 @@ import type { ClockWork } from '../clocks/clock-work.ts';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Database, Sql } from '../database/database.ts';
 import type { Fragment, QueueRows } from '../database/queue-rows.ts';
-import type { QueueSeat, Queues } from '../queues/queues.ts';
+import type { QueueMembership, Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import type { TraceHeaders } from '../telemetry/telemetry.ts';
 import type { Backoff } from '../values/backoff.ts';
@@ -62,7 +62,7 @@ export interface DueWork<Row extends DueRow, Result> {
   /** Name of a part of the queue that has slots of its own. */
   part?: string;
   /** The entry in the list of queues, if the caller opened it. All parts of a queue may share one, or its name may differ. */
-  seat?: QueueSeat;
+  membership?: QueueMembership;
   table: DueTable;
   /** Rows of another table that become rows of this one at their time. Operators see them as waiting. */
   scheduled?: QueueRows;

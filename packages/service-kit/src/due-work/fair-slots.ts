@@ -18,7 +18,7 @@ export interface SlotBounds {
   /** Runs that are not slow yet hold at most a quarter of the slots left by slow ones. So many that hang at once do not take all slots. */
   keepsSlowApart?: boolean;
   /** Runs usually take long: none counts as slow. */
-  slowIsUsual?: boolean;
+  expectsSlowRuns?: boolean;
 }
 
 /** Room for one claim. */
@@ -55,7 +55,7 @@ interface LaneState {
  * one. The limit of a lane doubles with each response, and falls to the lowest after a timeout.
  */
 export class FairSlots {
-  readonly #bounds: Required<Omit<SlotBounds, 'slowIsUsual'>>;
+  readonly #bounds: Required<Omit<SlotBounds, 'expectsSlowRuns'>>;
   readonly #lanes = new Map<string, LaneState>();
   readonly #accounts: AccountSlots;
 

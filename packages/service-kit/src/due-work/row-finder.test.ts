@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { everybody, type Scope } from '../clocks/scope.ts';
+import { allAccounts, type Scope } from '../clocks/scope.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import type { KeyedRows } from './due-rows.ts';
 import { batchOf, RowFinder } from './row-finder.ts';
@@ -38,7 +38,7 @@ interface Take extends Partial<Scope> {
 /** Takes a batch in one transaction, as a job does; returns its accounts. */
 async function take({ finder, limit, leaves = 0, ...scope }: Take): Promise<string[]> {
   const { rows } = await inTransaction(sql, (tx) =>
-    finder.take({ sql: tx, now, scope: { ...everybody, ...scope }, room: batchOf(limit) }, async (due) => {
+    finder.take({ sql: tx, now, scope: { ...allAccounts, ...scope }, room: batchOf(limit) }, async (due) => {
       const selected = await tx<Row[]>`${due}`;
       return { rows: selected.slice(0, selected.length - leaves), isCut: leaves > 0 };
     }),
@@ -63,7 +63,7 @@ it('takes the rows due longest again after a look for lanes has failed', async (
   expect(await take({ finder, limit: 1 })).toEqual([accounts[3]]);
   const fails = inTransaction(sql, async (tx) => {
     await tx`set local search_path = pg_catalog`;
-    await finder.take({ sql: tx, now, scope: everybody, room: batchOf(1) }, async () => ({ rows: [] }));
+    await finder.take({ sql: tx, now, scope: allAccounts, room: batchOf(1) }, async () => ({ rows: [] }));
   });
   await expect(fails).rejects.toThrow('does not exist');
   expect(await take({ finder, limit: 1 })).toEqual([accounts[3]]);

@@ -48,7 +48,7 @@ beforeEach(async () => {
   paused = nothingPaused;
   await sql`truncate errands`;
   watch = new DueWatch(sql, {
-    bus: { tell: () => undefined, onPeers: () => undefined },
+    bus: { publishNews: () => undefined, onPeerNews: () => undefined },
     clock: clocks.real,
     log,
     everyMs: 50,
@@ -61,7 +61,7 @@ afterEach(async () => {
 afterAll(() => platform.stop());
 
 let paused: Paused;
-const seat = { paused: () => paused, failed: () => undefined, close: () => undefined };
+const membership = { paused: () => paused, failed: () => undefined, close: () => undefined };
 
 /** Starts a queue, as one process would, that runs its rows by `run`. */
 function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Errand, string>> = {}) {
@@ -72,7 +72,7 @@ function start(run: DueWork<Errand, string>['run'], options: Partial<DueWork<Err
       clocks,
       clockWork: { register: () => () => undefined, wake: () => undefined },
       bus: { isConnected: () => true },
-      queues: { open: () => seat },
+      queues: { open: () => membership },
       watch,
     },
     {
@@ -308,7 +308,7 @@ describe('the slots of a process', () => {
       {
         endOf: (result) => (result === 'unknown' ? 'timeout' : 'responded'),
         // On a busy machine the held runs may take longer than a second, and then fewer would begin.
-        concurrency: { most: 16, perLane: 4, slowIsUsual: true },
+        concurrency: { most: 16, perLane: 4, expectsSlowRuns: true },
       },
     );
     await allDone();

@@ -1,7 +1,7 @@
 import type { ClockedRows } from '../clocks/clocked-rows.sql.ts';
 import { Clocks } from '../clocks/clocks.ts';
-import { everybody, type Scope } from '../clocks/scope.ts';
-import { errorText, type QueueSeat, type ReportedQueue } from '../queues/queues.ts';
+import { allAccounts, type Scope } from '../clocks/scope.ts';
+import { errorText, type QueueMembership, type ReportedQueue } from '../queues/queues.ts';
 import { meter } from '../telemetry/meter.ts';
 import { inSpan } from '../telemetry/telemetry.ts';
 import { WakeLoop } from '../timing/wake-loop.ts';
@@ -62,7 +62,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   readonly #writer: BatchWriter<[Run<Row>, Outcome<Result>]>;
   readonly #look: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #leases: WakeLoop | undefined;
-  readonly #seat: QueueSeat;
+  readonly #membership: QueueMembership;
   readonly #unregister: (() => void) | undefined;
   #failures = 0;
   #isStopping = false;
@@ -72,7 +72,7 @@ export class WorkQueue<Row extends DueRow, Result> {
     this.#foundation = foundation;
     this.#work = work;
     const { queue, part, concurrency, everyMs, gatherMs, retries } = work;
-    this.#seat = work.seat ?? foundation.queues.open(this.#reported());
+    this.#membership = work.membership ?? foundation.queues.open(this.#reported());
     const log = foundation.log.child({ queue, part });
     const name = part === undefined ? queue : `${queue}: ${part}`;
     this.#slots = new FairSlots(concurrency);
@@ -100,7 +100,7 @@ export class WorkQueue<Row extends DueRow, Result> {
       this.#leases = new WakeLoop(`${name}: leases`, renewal, () => this.#renew(leaseMs));
     }
     if (work.isByRealTime) return;
-    const take = (account: string) => this.#claim({ ...everybody, account });
+    const take = (account: string) => this.#claim({ ...allAccounts, account });
     this.#unregister = foundation.clockWork.register({ queue, rows: clockedRowsOf(work), take });
   }
 
@@ -132,14 +132,14 @@ export class WorkQueue<Row extends DueRow, Result> {
     await waitUntil(hasEnded, abortedMs);
     await this.#leases?.stop();
     await this.#writer.stop();
-    if (!this.#work.seat) this.#seat.close();
+    if (!this.#work.membership) this.#membership.close();
   }
 
   /** Claims rows that are due by the real time; returns whether more may be due. */
   async #claimDue(): Promise<boolean> {
-    const paused = this.#seat.paused();
+    const paused = this.#membership.paused();
     if (paused.isWhole) return false;
-    return await this.#claim({ ...everybody, ...paused });
+    return await this.#claim({ ...allAccounts, ...paused });
   }
 
   /** Claims as many rows as there is room for and starts their runs; returns whether more may be due. A run that ends causes another claim. */
@@ -175,7 +175,9 @@ export class WorkQueue<Row extends DueRow, Result> {
 
   /** Never rejects. */
   async #run(run: Run<Row>): Promise<void> {
-    const ended = this.#work.concurrency.slowIsUsual ? () => undefined : whenLate(slowMs, () => this.#slowDown(run));
+    const ended = this.#work.concurrency.expectsSlowRuns
+      ? () => undefined
+      : whenLate(slowMs, () => this.#slowDown(run));
     const outcome = await this.#outcomeOf(run);
     ended();
     this.#runs.delete(run);
@@ -224,7 +226,7 @@ export class WorkQueue<Row extends DueRow, Result> {
   }
 
   #reportFailure(row: Row, error: unknown, isAgain: boolean): void {
-    this.#seat.failed(error);
+    this.#membership.failed(error);
     if (this.#failures++ % logEvery !== 0) return;
     const fields = { err: error, queue: this.#work.queue, row: this.#keyOf(row), attempts: row.attempts };
     this.#foundation.log.warn(fields, isAgain ? 'an attempt failed; retrying later' : 'the last attempt failed');

@@ -36,11 +36,11 @@ describe('the queue for permits', () => {
       order.push(name);
     };
     const all = [wait('a', 'a1'), wait('a', 'a2'), wait('b', 'b1')];
-    queue.giveBack('a');
+    queue.release('a');
     await all[0];
-    queue.giveBack('b');
+    queue.release('b');
     await all[2];
-    queue.giveBack('a');
+    queue.release('a');
     await all[1];
     expect(order).toEqual(['a1', 'b1', 'a2']);
   });
@@ -54,13 +54,13 @@ describe('the queue for permits', () => {
     await expect(queue.wait('a', 'it', response())).rejects.toMatchObject({ status: 429, code: 'rate_limited' });
     gone.emit('close');
     await expect(waiting).rejects.toThrow(ClientGone);
-    queue.giveBack('a');
+    queue.release('a');
     await second;
-    queue.giveBack('a');
+    queue.release('a');
     expect(queue.tryTake('a')).toBe(true);
 
     const work = { begun: 0 };
-    queue.giveBack('a');
+    queue.release('a');
     const closed = Object.create(response(), { closed: { value: true } }) as ServerResponse;
     await expect(queue.use('a', 'it', async () => void work.begun++, closed)).rejects.toThrow(ClientGone);
     await queue.use('a', 'it', async () => void work.begun++, response());

@@ -28,7 +28,7 @@ export class FairPermits {
   }
 
   /** Gives back `count` permits that the owner holds. */
-  giveBack(owner: string, count = 1): void {
+  release(owner: string, count = 1): void {
     const left = (this.#held.get(owner) ?? 0) - count;
     if (left > 0) this.#held.set(owner, left);
     else this.#held.delete(owner);
@@ -81,7 +81,7 @@ export class PermitQueue {
       if (response?.closed) throw new ClientGone();
       return await work();
     } finally {
-      this.giveBack(owner);
+      this.release(owner);
     }
   }
 
@@ -113,13 +113,13 @@ export class PermitQueue {
     } finally {
       clearTimeout(timer);
       response?.off('close', leave);
-      this.#places.giveBack(owner);
+      this.#places.release(owner);
     }
   }
 
   /** Returns a permit and grants it to a waiter that may hold it. Owners take turns; an owner's waiters stay in order. */
-  giveBack(owner: string): void {
-    this.#permits.giveBack(owner);
+  release(owner: string): void {
+    this.#permits.release(owner);
     if (this.#waiting.size === 0) return;
     for (const [next, queue] of [...this.#waiting]) {
       const [begin] = queue;
@@ -159,14 +159,14 @@ export class Connections {
   /** Requests that the process works on, with or without a connection. */
   requestsUnderWay = 0;
   readonly #permits: PermitQueue;
-  readonly #standsStillMs: () => number;
+  readonly #stalledMs: () => number;
 
   /**
    * @param size the number of connections in the pool
-   * @param standsStillMs returns for how long no statement has ended although some run
+   * @param stalledMs returns for how long no statement has ended although some run
    */
-  constructor(size: number, standsStillMs: () => number) {
-    this.#standsStillMs = standsStillMs;
+  constructor(size: number, stalledMs: () => number) {
+    this.#stalledMs = stalledMs;
     this.#permits = new PermitQueue(new FairPermits(size, connectionRatio), maxWaiting, waitMs, 'connections');
   }
 
@@ -185,11 +185,11 @@ export class Connections {
     try {
       return await work();
     } finally {
-      this.#permits.giveBack(owner);
+      this.#permits.release(owner);
     }
   }
 
   #refuseIfSilent(): void {
-    if (this.#standsStillMs() > silentMs) throw serviceUnavailable('The database does not respond; try again shortly');
+    if (this.#stalledMs() > silentMs) throw serviceUnavailable('The database does not respond; try again shortly');
   }
 }

@@ -4,7 +4,7 @@ import { freePort } from '@customer-platform/deploy/local-port';
 import { waitFor } from '@customer-platform/testkit';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { type Database, openDatabase } from '../database/database.ts';
-import { healthServer, isDatabaseMoving } from './health.ts';
+import { healthServer, isDatabaseResponsive } from './health.ts';
 
 const database = createServer();
 const accepted: Socket[] = [];
@@ -19,7 +19,7 @@ beforeEach(async () => {
   database.on('connection', (socket) => accepted.push(socket));
   await new Promise<void>((resolve) => database.listen(0, '127.0.0.1', resolve));
   sql = openDatabase(`postgres://nobody@127.0.0.1:${portOf(database)}/nothing`, { pool: 1, service: 'health' });
-  const serve = healthServer({ service: 'health', version: '1', isAlive: () => isDatabaseMoving(sql) }, () => true);
+  const serve = healthServer({ service: 'health', version: '1', isAlive: () => isDatabaseResponsive(sql) }, () => true);
   http = createHttpServer(serve);
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${portOf(http)}/healthz`;
@@ -58,7 +58,7 @@ it('a process behind a pooler is stuck only if pooler and database accept connec
     await new Promise((resolve) => setImmediate(resolve));
     performance.now = () => now() + 31_000;
     try {
-      return !(await isDatabaseMoving(pool, directUrl));
+      return !(await isDatabaseResponsive(pool, directUrl));
     } finally {
       performance.now = now;
       await pool.end({ timeout: 0 });

@@ -22,8 +22,8 @@ const reusedForMs = 1_000;
  * Returns whether a pool makes progress, or waits because the database is unavailable. With a pooler, `url` leads to the database behind it. Then
  * both must accept connections to count as available, since a pooler alone accepts clients and keeps them waiting.
  */
-export async function isDatabaseMoving(sql: Database, url?: string): Promise<boolean> {
-  return sql.pool.standsStillMs < stuckMs || !(await canConnect(sql, url));
+export async function isDatabaseResponsive(sql: Database, url?: string): Promise<boolean> {
+  return sql.pool.stalledMs < stuckMs || !(await canConnect(sql, url));
 }
 
 /** Connection attempts of the last second by pool, since anyone may ask for the health at any rate. */

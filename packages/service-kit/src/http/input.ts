@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, type ListEntry, schemaOfEntry } from '@customer-platform/contracts/core';
 import { z } from 'zod';
-import { brokenBound } from '../values/json.ts';
+import { exceededBound } from '../values/json.ts';
 import { describe, entries, invalid, invalidAt, nearest, pathText } from './invalid-input.ts';
 
 /** Maximum depth of a JSON body. */
@@ -24,7 +24,7 @@ export function parseJsonObject(bytes: Buffer, contentType: string | undefined):
   } catch (cause) {
     throw invalid('body', 'body must be UTF-8', cause);
   }
-  const beyond = brokenBound(text, { depth: maxDepth, values: maxValues });
+  const beyond = exceededBound(text, { depth: maxDepth, values: maxValues });
   if (beyond === 'depth') throw invalid('body', `body must not nest deeper than ${maxDepth} levels`);
   if (beyond) throw invalid('body', `body must have at most ${maxValues} values in total`);
   let value: unknown;

@@ -52,7 +52,7 @@ export function pathOf(request: IncomingMessage): string {
 }
 
 /** Sends error envelopes for requests without a route and for requests refused before their handler. Must come last. */
-export function endWithEnvelopes(app: Express, log: Logger): void {
+export function sendErrorEnvelopes(app: Express, log: Logger): void {
   app.use((_request: Request, response: Response) => {
     refuseUnhandled(response, new ApiError('not_found', 'No operation exists at this path'), log);
   });

@@ -9,7 +9,7 @@ it('knows the accounts that it fetched, and fetches each once', async () => {
     return id === account.id ? account : null;
   });
   expect(directory.known(account.id)).toBeUndefined();
-  await directory.learn([account.id, 'nobody', account.id]);
+  await directory.fetch([account.id, 'nobody', account.id]);
   expect([directory.known(account.id), directory.known('nobody')]).toEqual([account, null]);
   expect(asked.sort()).toEqual([account.id, 'nobody']);
 });
@@ -22,7 +22,7 @@ it('forgets an account that changes, even while it is being fetched', async () =
     if (!reply.suspended) await changed;
     return reply;
   });
-  const learned = directory.learn([account.id]);
+  const learned = directory.fetch([account.id]);
   directory.forget(account.id);
   change();
   await learned;

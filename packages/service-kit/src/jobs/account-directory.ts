@@ -23,7 +23,7 @@ export class AccountDirectory {
   }
 
   /** Fetches accounts, eight at a time. Throws 503 if the gateway does not reply. */
-  async learn(accountIds: Iterable<string>): Promise<void> {
+  async fetch(accountIds: Iterable<string>): Promise<void> {
     const waiting = [...new Set(accountIds)];
     const fetchNext = async () => {
       for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {

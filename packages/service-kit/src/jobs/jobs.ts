@@ -3,7 +3,7 @@ import type { ClockWork } from '../clocks/clock-work.ts';
 import type { ClockedRows } from '../clocks/clocked-rows.sql.ts';
 import type { Clocks } from '../clocks/clocks.ts';
 import type { Scope } from '../clocks/scope.ts';
-import { holdOfChanges } from '../database/change-order.sql.ts';
+import { lockChanges } from '../database/change-order.sql.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import { isUnavailable } from '../database/database-errors.ts';
 import type { DueWatch, WatchedRows } from '../due-work/due-watch.ts';
@@ -54,7 +54,7 @@ export interface Job<Resources> {
   /**
    * Runs one round in one transaction, and claims a bounded number of rows with `for update skip locked`. A round by real time and one by a
    * sandbox clock may run concurrently. Skips paused parts of its queue and accounts outside `scope`. Returns whether more rows may wait; the next
-   * round then follows at once. Throws RoundLeft to roll back without a failure.
+   * round then follows at once. Throws RoundAbandoned to roll back without a failure.
    */
   run(call: WorkCall<Resources>, scope: Scope): Promise<boolean>;
   /**
@@ -81,7 +81,7 @@ export interface WorkContext<Resources> {
 }
 
 /** Thrown by a round that leaves its work to others. It is rolled back without a failure, and the next round follows at once. */
-export class RoundLeft extends Error {}
+export class RoundAbandoned extends Error {}
 
 /** Work needs accounts that are not cached, whose ids are its cause. They are fetched outside the transaction. */
 class UnknownAccounts extends Error {}
@@ -101,7 +101,7 @@ export async function inWorkTransaction<Resources, Result>(
       return await runOnce(context, work, accountId);
     } catch (error) {
       if (!(error instanceof UnknownAccounts) || round === maxRounds) throw error;
-      await context.accounts.learn(error.cause as string[]);
+      await context.accounts.fetch(error.cause as string[]);
     }
   }
 }
@@ -138,7 +138,7 @@ async function runOnce<Resources, Result>(
     });
   };
   const result = await inTransaction(sql, run, {
-    ...(accountId === undefined ? {} : { first: holdOfChanges(accountId) }),
+    ...(accountId === undefined ? {} : { first: lockChanges(accountId) }),
     last: (tx) => (events.length > 0 ? [writeOutbox(tx, events)] : []),
   });
   if (events.length + written > 0) context.eventsCommitted();
@@ -169,7 +169,7 @@ export function startJob<Resources>(job: Job<Resources>, context: WorkContext<Re
     try {
       return await inWorkTransaction(own, (call) => job.run(call, scope));
     } catch (error) {
-      if (error instanceof RoundLeft) return true;
+      if (error instanceof RoundAbandoned) return true;
       if (queue) queues.noteError(queue.queue, error);
       if (job.failed && !isUnavailable(error)) await inWorkTransaction(own, (call) => job.failed!(call, error));
       throw error;

@@ -1,4 +1,4 @@
-import { ApiError, type changeRefusal, type InternalRequest, type RequestsIn } from '@customer-platform/contracts/core';
+import { ApiError, type changeError, type InternalRequest, type RequestsIn } from '@customer-platform/contracts/core';
 import type { z } from 'zod';
 import type { Bus } from '../bus/bus.ts';
 import type { Database } from '../database/database.ts';
@@ -38,7 +38,7 @@ export function handleRequest<Request extends InternalRequest, Resources = unkno
 /** Returns the reply to an operator's change: the number of matches, or the refusal that a customer would get. */
 export async function matchedOrRefusal(
   change: () => Promise<{ matched: number }>,
-): Promise<{ matched: number; refusal: z.input<typeof changeRefusal> }> {
+): Promise<{ matched: number; refusal: z.input<typeof changeError> }> {
   try {
     const { matched } = await change();
     return { matched, refusal: null };

@@ -132,8 +132,8 @@ export class Steps<Resources> {
     const { account } = call;
     const { bus, clock, sql } = this.context;
     const onConnection: PrefetchCall['onConnection'] = (work) => this.onConnection(call, () => work(sql));
-    const withPermit: PrefetchCall['withPermit'] = (permits, whatIsBusy, work) =>
-      permits.use(account.owner, whatIsBusy, work, call.request.res);
+    const withPermit: PrefetchCall['withPermit'] = (permits, resource, work) =>
+      permits.use(account.owner, resource, work, call.request.res);
     return { account, onConnection, withPermit, ask: askAs(bus, account.id), now: clock() };
   }
 

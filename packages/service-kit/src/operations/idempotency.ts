@@ -129,7 +129,7 @@ export async function waitForKey(accountId: string, sinceMs: number, round: numb
   try {
     await sleep(backoffMs({ firstMs: 20, longestMs: 250 }, round));
   } finally {
-    waiters.giveBack(accountId);
+    waiters.release(accountId);
   }
 }
 

@@ -35,8 +35,8 @@ export interface PrefetchCall {
   account: AccountContext;
   /** Runs `work` with one of the pool connections of the account's owner. `work` must not ask another service. */
   onConnection<Result>(work: (sql: Database) => Promise<Result>): Promise<Result>;
-  /** Runs `work` with one of the owner's permits. Throws 429 or 503, naming `whatIsBusy`, if none becomes free in time. */
-  withPermit<Result>(permits: PermitQueue, whatIsBusy: string, work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work` with one of the owner's permits. Throws 429 or 503, naming `resource`, if none becomes free in time. */
+  withPermit<Result>(permits: PermitQueue, resource: string, work: () => Promise<Result>): Promise<Result>;
   ask: Ask;
   now: Date;
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type AccountContext, ApiError } from '@customer-platform/contracts/core';
 import type { Request } from 'express';
-import { holdOfChanges } from '../database/change-order.sql.ts';
+import { lockChanges } from '../database/change-order.sql.ts';
 import { inTransaction, type Sql } from '../database/database.ts';
 import { isTransactionConflict } from '../database/database-errors.ts';
 import { bodyFingerprint } from '../http/bodies/request-body.ts';
@@ -90,7 +90,7 @@ async function commit<Resources>(call: Write<Resources>): Promise<ServedResponse
   const served = commitsByItself
     ? await work(context.sql)
     : await inTransaction(context.sql, work, {
-        first: holdOfChanges(call.account.id),
+        first: lockChanges(call.account.id),
         last: (tx, served) => outcomeStatements(tx, call, served, events),
       });
   if (!served.isReplay) {

@@ -32,7 +32,7 @@ export function announce(
     operations: operations.map((operation) => AnnouncedOperation.parse(operation)),
   };
   const payload = JSON.stringify(announcement);
-  const send = () => bus.tell(announcementTopic, payload);
+  const send = () => bus.publishNews(announcementTopic, payload);
   bus.handleAll(announceOperations, async () => {
     send();
     return {};

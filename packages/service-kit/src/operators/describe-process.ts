@@ -31,7 +31,7 @@ export async function describeItself(described: DescribedProcess): Promise<void>
   bus.handleAll(describeProcess, async ({ queue, pausesOf }): Promise<ProcessReport> => {
     if (pausesOf === service) await queues.pauses.refresh();
     const unavailable = [...dependencies].filter(([, isUnavailable]) => isUnavailable()).map(([name]) => name);
-    const waitingFor = [...(sql.pool.standsStillMs > stalledMs ? ['PostgreSQL'] : []), ...unavailable];
+    const waitingFor = [...(sql.pool.stalledMs > stalledMs ? ['PostgreSQL'] : []), ...unavailable];
     return {
       service,
       instance: processInstance,

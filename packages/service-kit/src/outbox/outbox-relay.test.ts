@@ -59,12 +59,12 @@ type Publish = (event: PublishedEvent & { account_id: string }) => Promise<void>
 async function relaying(publish: Publish, test: (relay: OutboxRelay) => Promise<void>) {
   await platform.admin('POST', '/admin/queues/crm/outbox/pause', { reason: 'a test carries it' });
   const log = createLogger('test', 'silent');
-  const peers = { tell: () => undefined, onPeers: () => undefined };
+  const peers = { publishNews: () => undefined, onPeerNews: () => undefined };
   const watch = new DueWatch(sql, { bus: peers, clock: () => new Date(), log, everyMs: 250 });
   const connected = { isConnected: () => true, ready: async () => undefined, server: () => undefined };
-  const bus = { ...connected, onBack: () => undefined, subjectOf: ({ kind }: { kind: string }) => kind, publish };
-  const seat = { paused: () => nothingPaused, failed: () => undefined, close: () => undefined };
-  const relay = new OutboxRelay(sql, { bus, log, queues: { open: () => seat }, watch });
+  const bus = { ...connected, onReconnect: () => undefined, subjectOf: ({ kind }: { kind: string }) => kind, publish };
+  const membership = { paused: () => nothingPaused, failed: () => undefined, close: () => undefined };
+  const relay = new OutboxRelay(sql, { bus, log, queues: { open: () => membership }, watch });
   try {
     await test(relay);
   } finally {

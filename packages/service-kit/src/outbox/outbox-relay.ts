@@ -3,11 +3,11 @@ import { errors } from '@nats-io/transport-node';
 import type { Bus } from '../bus/bus.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import type { DueWatch } from '../due-work/due-watch.ts';
-import type { QueueSeat, Queues } from '../queues/queues.ts';
+import type { QueueMembership, Queues } from '../queues/queues.ts';
 import type { Logger } from '../telemetry/logging.ts';
 import { inSpan, SpanKind, traceHeaders } from '../telemetry/telemetry.ts';
 import type { WakeLoop } from '../timing/wake-loop.ts';
-import { deadEvents, failedAttempt } from './failed-try.ts';
+import { deadEvents, failedAttempt } from './failed-attempt.ts';
 import {
   lockOutbox,
   lockRelay,
@@ -25,7 +25,7 @@ const retryMs = 1_000;
 
 /** Dependencies of the relay besides its database. */
 interface RelayParts {
-  bus: Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onBack' | 'subjectOf' | 'publish'>;
+  bus: Pick<Bus, 'isConnected' | 'ready' | 'server' | 'onReconnect' | 'subjectOf' | 'publish'>;
   log: Logger;
   queues: Pick<Queues, 'open'>;
   watch: Pick<DueWatch, 'run'>;
@@ -42,7 +42,7 @@ export class OutboxRelay {
   readonly #bus: RelayParts['bus'];
   readonly #log: Logger;
   readonly #loop: Pick<WakeLoop, 'wake' | 'stop'>;
-  readonly #seat: QueueSeat;
+  readonly #membership: QueueMembership;
   #lastAccount: string | undefined;
   /** The server that was recorded last. */
   #server: string | undefined;
@@ -52,12 +52,17 @@ export class OutboxRelay {
     this.#sql = sql;
     this.#bus = bus;
     this.#log = log;
-    this.#seat = queues.open({ queue: 'outbox', rows: outboxRows, hasFailedEvents: true, changed: () => this.wake() });
+    this.#membership = queues.open({
+      queue: 'outbox',
+      rows: outboxRows,
+      hasFailedEvents: true,
+      changed: () => this.wake(),
+    });
     const looks = { everyMs: retryMs, slowestRetryMs: retryMs, log };
     // Few events wait at any time, and no index has their due times, so the watch only checks for rows.
     const rows = [{ name: 'outbox', due: null }];
     this.#loop = watch.run({ name: 'outbox', rows, ...looks }, () => this.#publishBatch());
-    bus.onBack(() => this.wake());
+    bus.onReconnect(() => this.wake());
     // The server may differ from the one at the last start.
     this.wake();
   }
@@ -69,13 +74,13 @@ export class OutboxRelay {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
-    this.#seat.close();
+    this.#membership.close();
   }
 
   /** Publishes one batch; returns whether more may be waiting. While the bus is unavailable, it only waits for the next look. */
   async #publishBatch(): Promise<boolean> {
     if (!this.#bus.isConnected()) return false;
-    const { isWhole, accounts: paused } = this.#seat.paused();
+    const { isWhole, accounts: paused } = this.#membership.paused();
     if (isWhole) return false;
     // Waits outside a transaction for a bus that does not respond.
     await this.#bus.ready();
@@ -119,14 +124,14 @@ export class OutboxRelay {
     }
     // If nothing gets through, the bus is at fault and the round is repeated. Otherwise the rest goes first in the next round, to keep the order.
     if (left !== undefined && carried.length + refused.length === 0) throw left;
-    if (left !== undefined) this.#seat.failed(left);
+    if (left !== undefined) this.#membership.failed(left);
     await this.#postpone(tx, refused);
     return { hasMore, carried };
   }
 
   /** Postpones rejected rows to their next attempt, or makes them dead. */
   async #postpone(tx: Sql, refused: readonly RefusedRow[]): Promise<void> {
-    for (const { next } of refused) this.#seat.failed(next.reason);
+    for (const { next } of refused) this.#membership.failed(next.reason);
     const [dead, later] = [refused.filter(({ next }) => !next.dueAt), refused.filter(({ next }) => next.dueAt)];
     await postponeEvents(tx, later);
     await moveDeadEvents(

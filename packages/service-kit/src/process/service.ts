@@ -20,9 +20,9 @@ import { type PartitionedTable, PartitionKeeper } from '../database/schema/parti
 import { DueWatch } from '../due-work/due-watch.ts';
 import { Connections } from '../fairness/fair-permits.ts';
 import { contextHeader, contextReader } from '../http/account-context.ts';
-import { type Health, healthServer, isDatabaseMoving } from '../http/health.ts';
+import { type Health, healthServer, isDatabaseResponsive } from '../http/health.ts';
 import { createApp, type Listener, listen } from '../http/listener.ts';
-import { endWithEnvelopes } from '../http/responses.ts';
+import { sendErrorEnvelopes } from '../http/responses.ts';
 import { AccountDirectory } from '../jobs/account-directory.ts';
 import { type Job, startJob, type WorkContext } from '../jobs/jobs.ts';
 import { type BoundRequest, handleRequests, type RepliesTo } from '../jobs/requests.ts';
@@ -133,7 +133,7 @@ export async function startFoundation<Config extends BaseConfig>(
     aheadOf: (accountId) => clocks.aheadOf(accountId),
   });
   // Before the clocks are read, so that no move in between is missed.
-  bus.onBack(() => clocks.refresh());
+  bus.onReconnect(() => clocks.refresh());
   bus.handleAll(moveClock, async ({ account, aheadMs }) => {
     await clocks.move(sql, account, aheadMs);
     return { service: name, instance: processInstance };
@@ -149,9 +149,13 @@ export async function startFoundation<Config extends BaseConfig>(
     (id) => accounts.forget(id),
     () => accounts.forget('all'),
   );
-  const connections = new Connections(sql.options.max, () => sql.pool.standsStillMs);
+  const connections = new Connections(sql.options.max, () => sql.pool.stalledMs);
   const dependencies: Dependencies = new Map();
-  const health: Health = { service: name, version, isAlive: () => isDatabaseMoving(sql, config.DATABASE_DIRECT_URL) };
+  const health: Health = {
+    service: name,
+    version,
+    isAlive: () => isDatabaseResponsive(sql, config.DATABASE_DIRECT_URL),
+  };
   const foundation: Foundation<Config> = {
     config,
     log,
@@ -210,7 +214,7 @@ export async function startService<Schema extends z.ZodObject, Resources>(
       readContext(headers[contextHeader] as string | undefined, method, originalUrl, Date.now()),
   });
   definition.addRoutes?.(app, work);
-  endWithEnvelopes(app, log);
+  sendErrorEnvelopes(app, log);
   handleRequests(bus, Object.values(definition.requests), work);
   const retries = startRetries(bus, consumers, work);
   const retriesOf = (queue: string) =>

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { everybody } from '../clocks/scope.ts';
+import { allAccounts } from '../clocks/scope.ts';
 import { type Database, inTransaction, type Sql } from '../database/database.ts';
 import { requestRepublication } from '../outbox/outbox.sql.ts';
 import { noAccount } from '../values/no-account.ts';
@@ -40,7 +40,7 @@ const countOf = async (tx: Sql, table: string) => (await tx`select from ${tx(tab
 
 /** Runs a job once; returns whether it has more to do. */
 async function round(tx: Sql, { run }: typeof republishEvents): Promise<boolean> {
-  return await run({ tx, now } as Parameters<typeof run>[0], everybody);
+  return await run({ tx, now } as Parameters<typeof run>[0], allAccounts);
 }
 
 const waitMany = (tx: Sql, accountId: string) => tx`

@@ -42,7 +42,7 @@ export class Pauses {
       return undefined;
     });
     this.#loop = new WakeLoop('pauses', { everyMs: pollMs, slowestRetryMs, log }, this.refresh);
-    bus.onPeers(topic, () => this.#readAgain());
+    bus.onPeerNews(topic, () => this.#readAgain());
   }
 
   /** Returns the paused parts of a queue now; none for work without a queue. */
@@ -58,7 +58,7 @@ export class Pauses {
   /** Announces to every process of the service that an operator changed something. Call it after the commit. */
   announce(): void {
     this.#readAgain();
-    this.#bus.tell(topic);
+    this.#bus.publishNews(topic);
   }
 
   #readAgain(): void {

@@ -52,7 +52,7 @@ export interface ReportedQueue {
 }
 
 /** A queue as its worker sees it. */
-export interface QueueSeat {
+export interface QueueMembership {
   /** Returns the parts of it that operators paused. */
   paused(): Paused;
   /** Records an error for operators. */
@@ -108,7 +108,7 @@ export class Queues {
   }
 
   /** Registers a queue under a unique name. */
-  open(queue: ReportedQueue): QueueSeat {
+  open(queue: ReportedQueue): QueueMembership {
     const { queue: name } = queue;
     if (this.#queues.has(name)) throw new RangeError(`there are two queues named ${name}`);
     this.#queues.set(name, queue);

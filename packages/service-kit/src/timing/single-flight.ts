@@ -21,7 +21,7 @@ export function coalesced<Result>(work: () => Promise<Result>): () => Promise<Re
  * Returns a function that runs `work` once for concurrent calls with the same key, the first argument. These calls share its result or error, and
  * continue in the order in which they were made.
  */
-export function onceAtATime<Arguments extends [key: string, ...others: unknown[]], Result>(
+export function coalesceByKey<Arguments extends [key: string, ...others: unknown[]], Result>(
   work: (...given: Arguments) => Promise<Result>,
 ): (...given: Arguments) => Promise<Result> {
   const running = new Map<string, Promise<Result>>();

@@ -17,7 +17,7 @@ interface JsonBounds {
  * Returns the first bound that a JSON document exceeds; undefined if it is within all. Checks in one pass before parsing: many small values take
  * a hundred times as long to parse as one string of the same size. Does not validate the document.
  */
-export function brokenBound(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {
+export function exceededBound(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {
   const { depth = Infinity, values = Infinity, structure = Infinity } = bounds;
   let [within, begun, count] = [0, 0, 0];
   let inText = false;

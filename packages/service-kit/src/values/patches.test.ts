@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { changedValues, mergedByKey, withGiven } from './patches.ts';
+import { applyPatch, changedValues, mergedByKey } from './patches.ts';
 
 it('replaces the given fields, also by null, false and empty strings, and no others', () => {
   const before = { name: 'Ada', phone: '+491' as string | null, active: true, notes: 'a' };
-  expect(withGiven(before, { name: undefined, phone: null, active: false, notes: '' })).toEqual({
+  expect(applyPatch(before, { name: undefined, phone: null, active: false, notes: '' })).toEqual({
     name: 'Ada',
     phone: null,
     active: false,

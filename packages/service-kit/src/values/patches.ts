@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 type Given<Value> = { readonly [Name in keyof Value]?: Value[Name] | undefined };
 
 /** Returns a copy of `before` with the given fields replaced; an undefined field keeps its value. */
-export function withGiven<Value extends object>(before: Value, given: Given<NoInfer<Value>>): Value {
+export function applyPatch<Value extends object>(before: Value, given: Given<NoInfer<Value>>): Value {
   return { ...before, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
 }
 

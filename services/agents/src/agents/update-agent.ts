@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/agents';
-import { withGiven } from '@customer-platform/service-kit';
+import { applyPatch } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { refuseArchived, toAgent } from './agent.ts';
 import { lockAgent, selectAgent, updateAgentRow } from './agents.sql.ts';
@@ -12,7 +12,7 @@ export const updateAgent = implement(contract.updateAgent, {
     const { account, tx, body, found } = call;
     const { pipelines, collections, actions, ...plain } = body;
     const values = {
-      ...withGiven(found, plain),
+      ...applyPatch(found, plain),
       actions: actions ? [...new Set(actions)] : found.actions,
       collections: collections
         ? await namedCollections(tx, account.id, collections, found.collections)

@@ -2,7 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { Unreadable } from '@customer-platform/documents';
 import {
   type Fragment,
-  isOfScope,
+  isInScope,
   type JsonValue,
   type Scope,
   type Sql,
@@ -133,7 +133,7 @@ export async function lockSourceOfOldWords(
 ): Promise<Pick<SourceRow, 'account_id' | 'id'> | undefined> {
   const [source] = await tx<Pick<SourceRow, 'account_id' | 'id'>[]>`
     select s.account_id, s.id from passages p join sources s on s.account_id = p.account_id and s.id = p.source_id
-    where p.words_version = 0 ${isOfScope(tx, scope, tx`p.account_id`)} limit 1 for update of s skip locked`;
+    where p.words_version = 0 ${isInScope(tx, scope, tx`p.account_id`)} limit 1 for update of s skip locked`;
   return source;
 }
 

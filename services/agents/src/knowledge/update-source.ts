@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/agents';
 import { ApiError, type Body } from '@customer-platform/contracts/core';
 import type { TargetGuard } from '@customer-platform/outbound';
-import { brokenConstraint, withGiven } from '@customer-platform/service-kit';
+import { applyPatch, brokenConstraint } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { collectionOf } from './collection.ts';
 import { movePassages } from './passages.sql.ts';
@@ -61,7 +61,7 @@ async function changedRow(found: SourceRow, body: Change, guard: TargetGuard): P
     throw new ApiError('invalid_request', message, { field: foreign });
   }
   const { active, alternates, answer_exactly, refresh } = body;
-  const changed = withGiven(found, { active, alternates, answer_exactly, refresh });
+  const changed = applyPatch(found, { active, alternates, answer_exactly, refresh });
   if (body.title !== undefined) changed.title = asTitle(body.title);
   if (body.body !== undefined) changed.body = found.kind === 'faq' ? asFaqAnswer(body.body) : body.body;
   if (body.pages !== undefined) changed.page_urls = await pageUrls(found.url!, body.pages, guard);

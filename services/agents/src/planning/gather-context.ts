@@ -3,7 +3,7 @@ import type { AccountContext } from '@customer-platform/contracts/core';
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import { findOpenDeal, findStages, type NumberedDeal } from '@customer-platform/contracts/crm';
 import { getConversation } from '@customer-platform/contracts/messaging';
-import { type Ask, askAs, type Sql, searches } from '@customer-platform/service-kit';
+import { type Ask, askAs, type Sql, searchPermits } from '@customer-platform/service-kit';
 import { type AgentRow, selectAgent } from '../agents/agents.sql.ts';
 import { searchPassages } from '../knowledge/search.ts';
 import { reachableChannels } from '../plans/reachable-channels.ts';
@@ -50,7 +50,7 @@ export async function gatherContext(
     ask(getConversation, { contact: claim.contact_id, limit: conversationLength }),
     query.trim() === ''
       ? []
-      : searches.use(account.owner, 'the search of knowledge', () =>
+      : searchPermits.use(account.owner, 'the search of knowledge', () =>
           searchPassages(sql, account, { query, collections: agent.collections, limit: maxPassages }),
         ),
     deal ? ask(findStages, { pipelines: [deal.pipeline.id], stages: [] }) : undefined,

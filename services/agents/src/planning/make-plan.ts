@@ -59,7 +59,7 @@ async function accountWithAgents(
   { account_id }: Claim,
   { accounts }: PlanningRun,
 ): Promise<AccountContext | undefined> {
-  await accounts.learn([account_id]);
+  await accounts.fetch([account_id]);
   const account = accounts.known(account_id);
   return account?.modules.includes('agents') ? account : undefined;
 }

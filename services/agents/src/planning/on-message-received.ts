@@ -1,4 +1,4 @@
-import { keepGivenContacts } from '@customer-platform/contact-copy';
+import { insertMissingContacts } from '@customer-platform/contact-copy';
 import type { EventData } from '@customer-platform/contracts/core';
 import { type InboundMessage, messageReceived } from '@customer-platform/contracts/messaging';
 import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
@@ -23,7 +23,7 @@ export const onMessageReceived: Consumer<AgentsResources> = {
     );
     if (taken.length === 0) return;
     const contacts = taken.map(({ account, data }) => ({ account_id: account, ...data.contact }));
-    await keepGivenContacts(tx, contacts);
+    await insertMissingContacts(tx, contacts);
     const requests = taken
       .filter(({ data }) => isActionable(data.message))
       .map(({ account, data: { message, contact }, trace }) => {

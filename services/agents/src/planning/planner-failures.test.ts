@@ -1,5 +1,5 @@
 import { messageReceived } from '@customer-platform/contracts/messaging';
-import { searches } from '@customer-platform/service-kit';
+import { searchPermits } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -104,7 +104,7 @@ it('in parts is read without the reasoning', async () => {
 it('a plan waits while searches of its account take all permits', async () => {
   const desk = await openDesk(platform, ai);
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const held = Array.from({ length: 101 }, () => searches.use(desk.account.id, 'the test', () => over));
+  const held = Array.from({ length: 101 }, () => searchPermits.use(desk.account.id, 'the test', () => over));
   await desk.write('Hello?');
   await waitFor('an attempt', async () => {
     const rows = await platform.database('agents')`

@@ -7,7 +7,7 @@ import {
 } from '@customer-platform/contracts/agents';
 import { firstCodePoints } from '@customer-platform/contracts/core';
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { brokenBound, jsonBytes } from '@customer-platform/service-kit';
+import { exceededBound, jsonBytes } from '@customer-platform/service-kit';
 import { z } from 'zod';
 import { maxPlanBytes } from '../plans/plan-size.ts';
 import type { NewStep } from '../plans/plans.sql.ts';
@@ -194,7 +194,7 @@ function jsonIn(text: string): unknown {
   const braced = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
   for (const candidate of [text, fencedIn(text), braced]) {
     // Parsing blocks the event loop for 20 ms if the text has very many small values.
-    if (!candidate || brokenBound(candidate, maxStructure)) continue;
+    if (!candidate || exceededBound(candidate, maxStructure)) continue;
     try {
       return JSON.parse(candidate, (_, value) => (typeof value === 'string' ? storable(value) : value));
     } catch {

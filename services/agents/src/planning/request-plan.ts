@@ -1,4 +1,4 @@
-import { contactOfAccount, knownContact, learnContact } from '@customer-platform/contact-copy';
+import { contactOfAccount, fetchContact, knownContact } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/agents';
 import { getContactProfile } from '@customer-platform/contracts/cdp';
 import { activeTrace } from '@customer-platform/service-kit';
@@ -15,7 +15,7 @@ export const requestPlan = implement(contract.requestPlan, {
     const { account, tx, body, found, now, prefetch, fail } = call;
     const known = await knownContact(tx, account.id, body.contact);
     const contactNumber = prefetch(async (prefetchCall) => {
-      if (!known) await learnContact(body.contact)(prefetchCall);
+      if (!known) await fetchContact(body.contact)(prefetchCall);
       const { contact } = await prefetchCall.ask(getContactProfile, { contact: body.contact });
       return contact?.number;
     });

@@ -1,5 +1,5 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { brokenBound } from '@customer-platform/service-kit';
+import { exceededBound } from '@customer-platform/service-kit';
 import { jsonOf } from './json-of.ts';
 import { type ChatMessage, type DocumentPassage, type PlanningDocument, type Prompt, writtenIn } from './prompt.ts';
 import { channelOfReply } from './read-completion.ts';
@@ -64,7 +64,7 @@ function givenPlan(messages: readonly ChatMessage[]): object | undefined {
   // Prefers the verbatim message, since the document has only the beginning of a long text.
   const written = messages.flatMap(({ role, content }) => (role === 'user' ? [writtenIn(content)] : []));
   const plan = [...written, document?.trigger.text, document?.goal]
-    .map((text) => (text == null || brokenBound(text, givenPlanBounds) ? undefined : jsonOf(text)))
+    .map((text) => (text == null || exceededBound(text, givenPlanBounds) ? undefined : jsonOf(text)))
     .find((value): value is object => value instanceof Object && Object.hasOwn(value, 'steps'));
   return plan && { goal: 'Simulated plan: as it was given', ...plan };
 }

@@ -1,4 +1,4 @@
-import { batchOf, type Database, everybody, inTransaction, RowFinder } from '@customer-platform/service-kit';
+import { allAccounts, batchOf, type Database, inTransaction, RowFinder } from '@customer-platform/service-kit';
 import { type Platform, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Agency, crossing, openAgency, statuses } from '../../test/plans.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
 /** Takes a batch of the plans that have lapsed at `at`, without changing them. */
 const lapsed = (at: Date, limit = 100) =>
   inTransaction(sql, (tx) =>
-    new RowFinder(lapsingPlans).take({ sql: tx, now: at, scope: everybody, room: batchOf(limit) }, (due) =>
+    new RowFinder(lapsingPlans).take({ sql: tx, now: at, scope: allAccounts, room: batchOf(limit) }, (due) =>
       takeLapsedPlans(tx, due),
     ),
   );

@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/agents';
-import { hasRow, integerPosition, readOrSearch, readPage } from '@customer-platform/service-kit';
+import { hasRow, integerPosition, readFiltered, readPage } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toPlan } from './plan.ts';
 import { hasPlan, listPlanRows, type PlanFilter } from './plans.sql.ts';
@@ -14,7 +14,7 @@ export const listPlans = implement(contract.listPlans, {
       return fail('invalid_request', 'agent must be the id of an agent of this account', 'agent');
     if (contact !== undefined) filter.contactId = (await contactOfAccount(call, contact)).id;
     const indexed = [status, agent, contact];
-    return await readOrSearch(call, 'the search of plans', { indexed }, (sql) =>
+    return await readFiltered(call, 'the search of plans', { indexed }, (sql) =>
       readPage(query, {
         position: integerPosition((id) => hasPlan(sql, account.id, id)),
         rows: (after, limit) => listPlanRows(sql, account.id, filter, { after, limit }),

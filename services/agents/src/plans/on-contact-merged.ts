@@ -1,4 +1,4 @@
-import { keepContactsOf } from '@customer-platform/contact-copy';
+import { applyContactEvents } from '@customer-platform/contact-copy';
 import { contactMerged, contactUnmerged } from '@customer-platform/contracts/cdp';
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
 import type { Consumer, ReceivedEvent } from '@customer-platform/service-kit';
@@ -32,7 +32,7 @@ function renumbering<Definition extends EventDefinition>(
     filter: { audience, service, kind },
     batchSize: 100,
     async take({ tx }, events) {
-      await keepContactsOf(tx, events);
+      await applyContactEvents(tx, events);
       for (const { account, data } of events as ReceivedEvent<EventData<Definition>>[]) {
         const { moved, numbered } = read(data);
         await keepNumbers(tx, account, numbered);

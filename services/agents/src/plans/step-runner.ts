@@ -40,7 +40,7 @@ export function stepRunning(foundation: Foundation, planner: { wake(): void }): 
     async claim(sql, claim) {
       const claimed = await claimSteps(sql, claim);
       // A module may just have been switched off. If the gateway is unavailable, cached accounts are used.
-      await accounts.learn(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
+      await accounts.fetch(claimed.map(({ account_id }) => account_id)).catch((error: unknown) => {
         log.warn({ err: error }, 'cannot refresh accounts; using cached ones');
       });
       return claimed;

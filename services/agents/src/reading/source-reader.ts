@@ -5,7 +5,7 @@ import {
   type Foundation,
   hasFailed,
   meter,
-  type QueueSeat,
+  type QueueMembership,
   WorkQueue,
 } from '@customer-platform/service-kit';
 import { writeReading } from './end-reading.ts';
@@ -60,7 +60,7 @@ export class SourceReader {
   };
   readonly #largePages = new FairSemaphore(largePagesAtOnce);
   readonly #queues: WorkQueue<ClaimedSource, void>[];
-  readonly #seat: QueueSeat;
+  readonly #membership: QueueMembership;
 
   constructor(foundation: Foundation & { guard: TargetGuard }) {
     this.#foundation = foundation;
@@ -70,7 +70,7 @@ export class SourceReader {
       maxSocketsPerPool: 4,
       maxSockets: 128,
     });
-    this.#seat = foundation.queues.open({
+    this.#membership = foundation.queues.open({
       queue,
       rows: { ...dueSources, failed: hasFailed(dueSources.error) },
       running: () => this.#queues.flatMap(({ owners }) => owners),
@@ -90,16 +90,16 @@ export class SourceReader {
     await Promise.all(this.#queues.map((part) => part.stop()));
     for (const extractors of Object.values(this.#extractors)) extractors.close();
     await this.#getter.close();
-    this.#seat.close();
+    this.#membership.close();
   }
 
   #part({ name, kinds, most, perLane }: (typeof parts)[number]): DueWork<ClaimedSource, void> {
     return {
       queue,
       part: name,
-      seat: this.#seat,
+      membership: this.#membership,
       table: dueSourcesOf(kinds),
-      concurrency: { most, perLane, slowIsUsual: true },
+      concurrency: { most, perLane, expectsSlowRuns: true },
       retries: { leaseMs, backoff: { firstMs: leaseMs, longestMs: leaseMs } },
       everyMs: 500,
       stopMs: 0,
@@ -148,7 +148,7 @@ export class SourceReader {
     // A suspended account makes no outbound requests, but its stored texts and files are still read.
     if (kind !== 'website') return undefined;
     if (accounts.known(account_id) === undefined) {
-      await accounts.learn([account_id]).catch((error: unknown) => {
+      await accounts.fetch([account_id]).catch((error: unknown) => {
         log.warn({ err: error }, 'cannot refresh the account; reading its website continues');
       });
     }

@@ -2,7 +2,7 @@ import * as contract from '@customer-platform/contracts/agents';
 import { ApiError } from '@customer-platform/contracts/core';
 import { findStages } from '@customer-platform/contracts/crm';
 import { parseUrl, refusePrivateTarget } from '@customer-platform/outbound';
-import { mergedByKey, type PrefetchCall, withGiven } from '@customer-platform/service-kit';
+import { applyPatch, mergedByKey, type PrefetchCall } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { sealedApiKey } from './api-key.ts';
 import { noPipelines, refuseWithoutPipelines } from './pipelines.ts';
@@ -22,7 +22,7 @@ export const updateAgentSettings = implement(contract.updateAgentSettings, {
     const before = await lockSettings(tx, account.id);
     const { base_url, api_key, pipeline_budgets, prices, ...others } = body;
     const after: SettingsRow = {
-      ...withGiven(before, others),
+      ...applyPatch(before, others),
       base_url: base_url === undefined ? before.base_url : asBaseUrl(base_url),
       pipeline_budgets: merged('pipeline_budgets', before.pipeline_budgets, pipeline_budgets),
       prices: merged('prices', before.prices, prices),

@@ -1,4 +1,4 @@
-import { type Fragment, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { type Fragment, isInScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import { lockSettings } from '../settings/settings.sql.ts';
 
 /** A call to an AI provider that is about to be made. */
@@ -144,7 +144,7 @@ export async function settleCallsBefore(
   const rows = await settling(
     tx,
     tx`(c.account_id, c.id) in (
-      select account_id, id from ai_calls where outcome is null and began_at < ${before} ${isOfScope(tx, scope)}
+      select account_id, id from ai_calls where outcome is null and began_at < ${before} ${isInScope(tx, scope)}
       order by began_at limit ${limit} for update skip locked)`,
     unknown,
     now,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { everybody, inTransaction } from '@customer-platform/service-kit';
+import { allAccounts, inTransaction } from '@customer-platform/service-kit';
 import { startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { openCrew } from '../../test/agents.ts';
@@ -153,7 +153,7 @@ describe('a call that is never settled', () => {
     const recent = idOf(await reserve(database, { ...call, tokens: 7 }, ago(14)));
     idOf(await reserve(database, { ...call, tokens: 500 }, ago(16)));
     await waitFor('the old call to be settled', async () => {
-      await inTransaction(database, (tx) => settleLostCalls.run({ tx, now: new Date() } as never, everybody));
+      await inTransaction(database, (tx) => settleLostCalls.run({ tx, now: new Date() } as never, allAccounts));
       return (await sums())[3] === 7;
     });
     expect(await sums()).toEqual([1, 0, 500, 7]);

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/agents';
-import { brokenBound, formatInstant } from '@customer-platform/service-kit';
+import { exceededBound, formatInstant } from '@customer-platform/service-kit';
 import { refuseArchived } from '../agents/agent.ts';
 import { lockAgent } from '../agents/agents.sql.ts';
 import { implement } from '../implement.ts';
@@ -17,7 +17,7 @@ export const putWorkflowDraft = implement(contract.putWorkflowDraft, {
     const text = JSON.stringify(body.blocks);
     if (Buffer.byteLength(text) > maxBlocksBytes)
       return fail('invalid_request', `blocks must have at most ${maxBlocksBytes} bytes as JSON`, 'blocks');
-    if (brokenBound(text, { structure: maxStructure }))
+    if (exceededBound(text, { structure: maxStructure }))
       return fail('invalid_request', `blocks must have at most ${maxStructure} commas and brackets as JSON`, 'blocks');
     refuseArchived(found);
     const isWritten = await updateDraft(tx, account.id, found.id, { blocks: body.blocks, at: now });

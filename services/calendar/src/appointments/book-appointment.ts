@@ -1,9 +1,9 @@
-import { learnContact } from '@customer-platform/contact-copy';
+import { fetchContact } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
 import type { Body } from '@customer-platform/contracts/core';
 import { formatInstant, type HandlerCall, type PrefetchCall } from '@customer-platform/service-kit';
 import { holdDeal } from '../deals/deals.sql.ts';
-import { learnDeal } from '../deals/learn-deal.ts';
+import { fetchDeal } from '../deals/fetch-deal.ts';
 import { refusalsAt } from '../free-times/free-starts.ts';
 import { minuteMs } from '../free-times/local-day.ts';
 import type { OfferedTeammate, OfferedType } from '../free-times/offer.sql.ts';
@@ -72,8 +72,8 @@ async function prefetchNamed(call: BookingCall, isContactKnown: boolean): Promis
   const deal = account.modules.includes('crm') ? body.deal : undefined;
   const dealExists = deal === undefined ? false : await holdDeal(tx, account.id, deal);
   const unknown: ((call: PrefetchCall) => Promise<void>)[] = [];
-  if (!isContactKnown) unknown.push(learnContact(body.contact));
-  if (deal !== undefined && dealExists === undefined) unknown.push(learnDeal(deal));
+  if (!isContactKnown) unknown.push(fetchContact(body.contact));
+  if (deal !== undefined && dealExists === undefined) unknown.push(fetchDeal(deal));
   if (unknown.length > 0)
     prefetch(async (prefetchCall) => void (await Promise.all(unknown.map((learn) => learn(prefetchCall)))));
   return dealExists ?? false;

@@ -1,4 +1,4 @@
-import { batchOf, everybody, inTransaction, RowFinder } from '@customer-platform/service-kit';
+import { allAccounts, batchOf, inTransaction, RowFinder } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Desk, openDesk } from '../../test/calendar.ts';
@@ -34,7 +34,7 @@ async function bookLarge({ bytes, reminders }: { bytes: number; reminders: numbe
 /** Takes a batch like the job; returns the accounts of its reminders and the bytes of their histories. */
 async function take(finder: RowFinder) {
   return await inTransaction(platform.database('calendar'), async (sql) => {
-    const turn = { sql, now: new Date('2031-01-01T00:00:00Z'), scope: everybody, room: batchOf(200) };
+    const turn = { sql, now: new Date('2031-01-01T00:00:00Z'), scope: allAccounts, room: batchOf(200) };
     const { rows, hasMore } = await finder.take(turn, (due) => takeDueReminders(sql, due));
     const bytes = Buffer.byteLength(JSON.stringify(rows.map(({ history }) => history)));
     return { accounts: rows.map(({ account_id }) => account_id), bytes, hasMore };

@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/calendar';
-import { fewBytes, instantOf, readChanges, readOrSearch, readPage, uuidCursor } from '@customer-platform/service-kit';
+import { fewBytes, instantOf, readChanges, readFiltered, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { selectBookingType } from '../booking-types/booking-types.sql.ts';
 import { implement } from '../implement.ts';
 import { selectStaff } from '../staff/staff.sql.ts';
@@ -36,7 +36,7 @@ export const listAppointments = implement(contract.listAppointments, {
     // In a list by `updated_since`, the start times are an ordinary filter.
     const starts = since && (filter.from ?? filter.to);
     const indexed = [filter.status, filter.staffId, filter.bookingTypeId, filter.contactId, since, starts];
-    return await readOrSearch(call, 'the search of appointments', { indexed }, (sql) =>
+    return await readFiltered(call, 'the search of appointments', { indexed }, (sql) =>
       since
         ? readChanges({ sql, accountId: account.id, now, since }, query, {
             table: 'appointments',

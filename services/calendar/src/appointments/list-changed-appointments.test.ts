@@ -1,5 +1,5 @@
 import type { Appointment } from '@customer-platform/contracts/calendar';
-import { listAmidChange, startPlatform } from '@customer-platform/testkit';
+import { listDuringWrite, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Desk, emailOf, invalid, openDesk } from '../../test/calendar.ts';
 
@@ -117,7 +117,7 @@ describe('the list of appointments by updated_since', () => {
     const desk = await openDesk(platform);
     const [appointment] = (await booked(desk, [9])) as [Appointment];
     const cancel = () => desk.post(`${path}/${appointment.id}/cancel`);
-    const { changed, listed } = await listAmidChange(sql, cancel, () => list(desk, { updated_since: long }));
+    const { changed, listed } = await listDuringWrite(sql, cancel, () => list(desk, { updated_since: long }));
     expect(listed.body.data).toEqual([changed]);
   });
 

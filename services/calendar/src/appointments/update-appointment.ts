@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { withGiven } from '@customer-platform/service-kit';
+import { applyPatch } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { changeOf, toAppointment } from './appointment.ts';
 import { editAppointment, lockAppointment } from './appointments.sql.ts';
@@ -11,7 +11,7 @@ export const updateAppointment = implement(contract.updateAppointment, {
   find: ({ account, tx, params }) => lockAppointment(tx, account.id, params.appointment_id),
   async handle({ account, tx, body, found, now, emit }) {
     const { mode, location, meeting_link, notes } = body;
-    const after = withGiven(found, { mode, location, meeting_link, notes });
+    const after = applyPatch(found, { mode, location, meeting_link, notes });
     const changed = (Object.keys(labels) as (keyof typeof labels)[]).filter((name) => after[name] !== found[name]);
     if (changed.length === 0 && after.notes === found.notes) return toAppointment(found, account.timezone);
     if (changed.length === 0) {

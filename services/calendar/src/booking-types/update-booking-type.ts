@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { withGiven } from '@customer-platform/service-kit';
+import { applyPatch } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { lockBookingType, updateBookingTypeRow } from './booking-types.sql.ts';
 import { checkStaff } from './check-staff.ts';
@@ -9,7 +9,7 @@ export const updateBookingType = implement(contract.updateBookingType, {
   async handle({ account, tx, body, found }) {
     const { staff = found.staff, default_staff = found.default_staff ?? '', ...rest } = body;
     const changed: contract.BookingType = {
-      ...withGiven(found, rest),
+      ...applyPatch(found, rest),
       staff: [...new Set(staff)],
       default_staff: default_staff === '' ? null : default_staff,
     };

@@ -1,8 +1,8 @@
 import * as contract from '@customer-platform/contracts/calendar';
 import { implement } from '../implement.ts';
 import { refusalsAt } from './free-starts.ts';
-import { inStretches } from './in-stretches.ts';
 import { loadOffer, offeredType, offers } from './offer.ts';
+import { runInSlices } from './run-in-slices.ts';
 
 export const explainFreeTime = implement(contract.explainFreeTime, {
   async handle({ account, query, now, prefetch }) {
@@ -15,7 +15,7 @@ export const explainFreeTime = implement(contract.explainFreeTime, {
         const rules = { bookingType, zone: account.timezone, now: now.getTime(), startsAt: starts_at.getTime() };
         const codesOf = refusalsAt(rules);
         const each = offer.candidates.values().map((one) => ({ staff: one.id.email, codes: codesOf(one) }));
-        return await inStretches(each);
+        return await runInSlices(each);
       }),
     );
     return {

@@ -10,9 +10,9 @@ import {
 } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { type FreeStart, freeStartPieces } from './free-starts.ts';
-import { inStretches } from './in-stretches.ts';
 import type { OfferedTeammate } from './offer.sql.ts';
 import { loadOffer, offeredType, offers } from './offer.ts';
+import { runInSlices } from './run-in-slices.ts';
 
 const defaultDays = 7;
 const maxDays = 31;
@@ -38,7 +38,7 @@ export const listFreeTimes = implement(contract.listFreeTimes, {
         if (!offer.settings.enabled)
           return fail('invalid_state', "Appointments are switched off in the account's Calendar settings");
         const rules = { bookingType, zone: account.timezone, now: now.getTime(), staff: offer.candidates };
-        return { bookingType, starts: (await inStretches(freeStartPieces({ ...rules, ...window }))).flat() };
+        return { bookingType, starts: (await runInSlices(freeStartPieces({ ...rules, ...window }))).flat() };
       }),
     );
     const timezone = query.timezone ?? account.timezone;

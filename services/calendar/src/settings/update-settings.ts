@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/calendar';
-import { withGiven } from '@customer-platform/service-kit';
+import { applyPatch } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { lockSettings, selectSettings, upsertSettings } from './settings.sql.ts';
 
@@ -9,8 +9,8 @@ export const updateSettings = implement(contract.updateSettings, {
     const current = await selectSettings(tx, account.id);
     const { confirmation = {}, ...others } = body;
     const settings: contract.Settings = {
-      ...withGiven(current, others),
-      confirmation: withGiven(current.confirmation, confirmation),
+      ...applyPatch(current, others),
+      confirmation: applyPatch(current.confirmation, confirmation),
     };
     await upsertSettings(tx, account.id, settings);
     return settings;

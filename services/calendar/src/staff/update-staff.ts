@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/calendar';
-import { mergedByKey, withGiven } from '@customer-platform/service-kit';
+import { applyPatch, mergedByKey } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { withJoinedRanges } from './joined-ranges.ts';
 import { overridesFault } from './overrides-fault.ts';
@@ -11,7 +11,7 @@ export const updateStaff = implement(contract.updateStaff, {
   async handle({ account, tx, body, found, fail }) {
     const { hours = {}, overrides = {}, ...others } = body;
     const changed = {
-      ...withGiven(found, others),
+      ...applyPatch(found, others),
       hours: mergedByKey(found.hours, withJoinedRanges(hours)),
       overrides: mergedByKey(found.overrides, overrides && withJoinedRanges(overrides)),
     };

@@ -1,4 +1,4 @@
-import { learnContact } from '@customer-platform/contact-copy';
+import { fetchContact } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/catalogue';
 import { implement } from '../implement.ts';
 import { toOrder } from './order.ts';
@@ -9,7 +9,7 @@ export const createOrder = implement(contract.createOrder, {
   async handle({ account, tx, body, now, emit, fail, prefetch }) {
     const skus = [...new Set(body.items.map(({ sku }) => sku))];
     const { contact, products } = await selectOrderBasis(tx, account.id, body.contact, skus);
-    if (!contact) prefetch(learnContact(body.contact), 'contact');
+    if (!contact) prefetch(fetchContact(body.contact), 'contact');
     if (!contact || contact.deleted) {
       return fail('invalid_request', 'contact must be the id of a contact of this account', 'contact');
     }

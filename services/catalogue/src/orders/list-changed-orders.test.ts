@@ -1,5 +1,5 @@
 import type { Order } from '@customer-platform/contracts/catalogue';
-import { listAmidChange, startPlatform } from '@customer-platform/testkit';
+import { listDuringWrite, startPlatform } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { openShop, refusal, type Shop } from '../../test/catalogue.ts';
 
@@ -92,7 +92,7 @@ describe('the list of orders by updated_since', () => {
     const shop = await openShop(platform);
     const params = { order_id: (await shop.order()).id };
     const confirm = () => shop.client.catalogue.orders.confirm({ params });
-    const { changed, listed } = await listAmidChange(sql, confirm, () => list(shop, { updated_since: long }));
+    const { changed, listed } = await listDuringWrite(sql, confirm, () => list(shop, { updated_since: long }));
     expect(listed.body.data).toEqual([changed]);
   });
 

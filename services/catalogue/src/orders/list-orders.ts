@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/catalogue';
-import { hasRow, readChanges, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { hasRow, readChanges, readFiltered, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { toOrder } from './order.ts';
 import { listChangedOrders, listOrderRows, type OrderFilter } from './orders.sql.ts';
@@ -12,7 +12,7 @@ export const listOrders = implement(contract.listOrders, {
     const filter: OrderFilter = { status, source };
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
     const indexed = [filter.contactId, status ?? source, since];
-    return await readOrSearch(call, 'the search of orders', { indexed }, (sql) =>
+    return await readFiltered(call, 'the search of orders', { indexed }, (sql) =>
       since
         ? readChanges({ sql, accountId: account.id, now, since }, query, {
             table: 'orders',

@@ -1,4 +1,4 @@
-import { type Fragment, isOfScope, type Scope, type Sql, type WatchedRows } from '@customer-platform/service-kit';
+import { type Fragment, isInScope, type Scope, type Sql, type WatchedRows } from '@customer-platform/service-kit';
 import { beforeFirst } from '../accounts/claim-account.ts';
 import type { Target } from './membership.sql.ts';
 
@@ -25,7 +25,7 @@ export async function nextAccountToReevaluate(tx: Sql, round: Round, now: Date):
       select account_id, flips_at from audience_flips where flips_at <= ${now} order by flips_at limit ${maxScanned}
     )
     select count(*) = ${maxScanned} as is_full, (
-      select account_id from due where account_id <> all(${[...round.but]}::uuid[]) ${isOfScope(tx, round.scope)}
+      select account_id from due where account_id <> all(${[...round.but]}::uuid[]) ${isInScope(tx, round.scope)}
       order by flips_at limit 1) as account_id
     from due`;
   if (!found.is_full) return found.account_id ?? undefined;
@@ -47,7 +47,7 @@ async function nextAccount(
     : tx`true`;
   const next = (from: Fragment, until: string) => tx`
     select first.account_id,
-      ${isDue} and first.account_id <> all(${[...but]}::uuid[]) ${isOfScope(tx, scope, tx`first.account_id`)} as is_next
+      ${isDue} and first.account_id <> all(${[...but]}::uuid[]) ${isInScope(tx, scope, tx`first.account_id`)} as is_next
     from (
       select account_id from ${tx(name)} where account_id > ${from} and account_id <= ${until} order by account_id limit 1) as first`;
   const within = async (start: string, end: string) => {

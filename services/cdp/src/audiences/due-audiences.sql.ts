@@ -1,4 +1,4 @@
-import { isOfAccount, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { isInScope, isOfAccount, type Scope, type Sql } from '@customer-platform/service-kit';
 import { type AudienceRow, type Computed, columns } from './audiences.sql.ts';
 
 /** An audience that is due for a refresh as a whole. */
@@ -16,7 +16,7 @@ export async function selectDueAccounts(
   { after, coolingDown, limit, scope }: { after: string; coolingDown: readonly string[]; limit: number; scope: Scope },
 ): Promise<string[]> {
   const rows = await tx<{ account_id: string }[]>`
-    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...coolingDown]}::uuid[]) ${isOfScope(tx, scope)}
+    select account_id from audiences where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...coolingDown]}::uuid[]) ${isInScope(tx, scope)}
     group by account_id order by account_id <= ${after}::uuid, account_id limit ${limit}`;
   return rows.map((row) => row.account_id);
 }
@@ -98,6 +98,6 @@ export async function countFailure(
 /** Returns and locks audiences that have been building since `before` or longer. */
 export async function takeStuck(tx: Sql, scope: Scope, before: Date, limit: number) {
   return await tx<{ account_id: string; id: string; version: number }[]>`
-    select account_id, id, version from audiences where status = 'building' and building_since <= ${before} ${isOfScope(tx, scope)}
+    select account_id, id, version from audiences where status = 'building' and building_since <= ${before} ${isInScope(tx, scope)}
     order by building_since limit ${limit} for update skip locked`;
 }

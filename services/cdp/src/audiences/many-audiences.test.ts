@@ -1,5 +1,5 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { inTransaction, RoundLeft, type WorkCall } from '@customer-platform/service-kit';
+import { inTransaction, RoundAbandoned, type WorkCall } from '@customer-platform/service-kit';
 import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { audiencesOf, tagged } from '../../test/audiences.ts';
@@ -63,6 +63,6 @@ it('a round that exceeds its time is left to other workers and writes nothing', 
     const call = { tx, now: platform.clock.now() } as WorkCall<unknown>;
     await refreshChanged(call, { id: account.id } as AccountContext, { contacts: 10, ms: 0 });
   });
-  await expect(round).rejects.toBeInstanceOf(RoundLeft);
+  await expect(round).rejects.toBeInstanceOf(RoundAbandoned);
   expect([(await changed()).length, (await audiences.get(id)).members]).toEqual([0, 0]);
 });

@@ -3,7 +3,7 @@ import {
   isStatementTimeout,
   type Job,
   LRUCache,
-  RoundLeft,
+  RoundAbandoned,
   type Scope,
   type Sql,
   type WorkCall,
@@ -112,9 +112,9 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
       try {
         await refreshChanged(call, account, isQuick ? quick : undefined);
       } catch (error) {
-        const isTooLong = error instanceof RoundLeft || (isQuick && isStatementTimeout(error));
+        const isTooLong = error instanceof RoundAbandoned || (isQuick && isStatementTimeout(error));
         coolingDown.set(account.id, true, isTooLong ? { ttl: deferredMs } : {});
-        throw isTooLong ? new RoundLeft() : error;
+        throw isTooLong ? new RoundAbandoned() : error;
       }
       coolingDown.delete(account.id);
       return true;

@@ -1,5 +1,5 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { RoundLeft, type WorkCall } from '@customer-platform/service-kit';
+import { RoundAbandoned, type WorkCall } from '@customer-platform/service-kit';
 import { emitMoves } from './announce-moves.ts';
 import {
   applyChanges,
@@ -16,7 +16,7 @@ import {
 interface Refresh {
   /** Timeout of one statement, in milliseconds. */
   timeoutMs: number;
-  /** Milliseconds for all audiences together, after which RoundLeft is thrown; unlimited if omitted. */
+  /** Milliseconds for all audiences together, after which RoundAbandoned is thrown; unlimited if omitted. */
   roundMs?: number | undefined;
   /** Returns the contacts to evaluate for an audience; all contacts of the account if omitted. */
   contactsOf?(target: Target): readonly string[];
@@ -38,7 +38,7 @@ export async function refreshMembership(
   const scopeOf = (target: Target) => ({ accountId, country, now, contactIds: contactsOf?.(target) });
   const untilMs = performance.now() + roundMs;
   const throwIfOverdue = () => {
-    if (performance.now() > untilMs) throw new RoundLeft();
+    if (performance.now() > untilMs) throw new RoundAbandoned();
   };
   await setPlanning(tx, { nestedLoops: false, timeoutMs });
   let changes = 0;

@@ -6,7 +6,7 @@ import {
   type Job,
   LRUCache,
   type ReportedQueue,
-  RoundLeft,
+  RoundAbandoned,
   type WorkCall,
 } from '@customer-platform/service-kit';
 import { type AccountWork, beforeFirst, claimAccount } from '../accounts/claim-account.ts';
@@ -105,7 +105,7 @@ function makeRefresh(worker: number | 'quick'): Job<unknown> {
       } catch (error) {
         if (worker === 'quick' && isCanceledByTimeout(error)) {
           coolingDown.set(account.id, true, { ttl: deferredMs });
-          throw new RoundLeft();
+          throw new RoundAbandoned();
         }
         if (isFailedAttempt(error)) failures.set(account.id, { account, audience, message: describe(error) });
         throw error;

@@ -1,6 +1,6 @@
 import { eachOf } from '@customer-platform/client';
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { holdOfChanges, inTransaction } from '@customer-platform/service-kit';
+import { inTransaction, lockChanges } from '@customer-platform/service-kit';
 import { rowsRead, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, expect, it } from '@jest/globals';
 import { during, mergePair, refusal } from '../../test/cdp.ts';
@@ -64,7 +64,7 @@ const whileWriting = async (contact: Contact, at: Date, work: () => Promise<void
   await during(
     sql,
     async (tx) => {
-      await holdOfChanges(account.id)(tx);
+      await lockChanges(account.id)(tx);
       await updateContactRow(tx, account.id, { ...contact, name: `${contact.name} again` }, at);
     },
     work,

@@ -1,7 +1,7 @@
 import type { Contact, ContactSummary, updateContact } from '@customer-platform/contracts/cdp';
 import { type AccountContext, ApiError, type Body } from '@customer-platform/contracts/core';
 import { numbersOfLine, toE164 } from '@customer-platform/phone-number';
-import { changedValues, formatInstant, isSameValue, mergedByKey, withGiven } from '@customer-platform/service-kit';
+import { applyPatch, changedValues, formatInstant, isSameValue, mergedByKey } from '@customer-platform/service-kit';
 import { checkSize, maxFieldsBytes } from './contact-size.ts';
 import type { ContactRow, ContactValues } from './contacts.sql.ts';
 
@@ -66,7 +66,7 @@ export function applyValues(
   if (Object.keys(fields).length > Math.max(100, Object.keys(before.fields).length))
     throw new ApiError('invalid_request', 'fields must have at most 100 keys', { field: 'fields' });
   if (given.fields && !isSameValue(fields, before.fields)) checkSize('fields', fields, maxFieldsBytes);
-  return withGiven(before, {
+  return applyPatch(before, {
     external_id: external_id === '' ? null : external_id,
     name,
     phone: phone === undefined ? undefined : parsePhone(phone, account),

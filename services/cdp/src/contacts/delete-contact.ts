@@ -1,8 +1,8 @@
 import * as contract from '@customer-platform/contracts/cdp';
 import { implement } from '../implement.ts';
 import { leaveAllAudiences } from '../leavers/leave-all-audiences.ts';
+import { emitKeptMoves } from '../moves/emit-kept-moves.ts';
 import { takeMovesOf } from '../moves/moves.sql.ts';
-import { emitKeptMoves } from '../moves/tell-kept-moves.ts';
 import { toSummary } from './contact.ts';
 import { deleteContactRow, findContact } from './contacts.sql.ts';
 import { lockIdentities } from './identities.sql.ts';

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/cdp';
-import { readChanges, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { readChanges, readFiltered, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { phonesOfQuery, toContact } from './contact.ts';
 import { findContact, hasManyOf, type ListedRow, selectContacts } from './contacts.sql.ts';
@@ -18,7 +18,7 @@ export const listContacts = implement(contract.listContacts, {
       bytes: (row: ListedRow) => row.bytes,
       item: (row: ListedRow) => toContact(row, account),
     };
-    return await readOrSearch(call, 'the search of contacts', filters, (sql) =>
+    return await readFiltered(call, 'the search of contacts', filters, (sql) =>
       since === undefined
         ? readPage(query, {
             position: uuidPosition((id) => findContact(sql, account.id, id)),

@@ -1,5 +1,5 @@
 import type { AccountContext } from '@customer-platform/contracts/core';
-import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { isInScope, type Scope, type Sql } from '@customer-platform/service-kit';
 
 /** Longest duration of a short run, in milliseconds. */
 const shortMs = 1_000;
@@ -38,7 +38,7 @@ export async function selectDueAccounts(
     coalesce(took_ms, (select last from contact_numbers n where n.account_id = duplicate_runs.account_id), 0)`;
   const rows = await tx<{ account_id: string }[]>`
     select account_id from duplicate_runs
-    where due_at <= ${now} and account_id <> all(${[...except]}::uuid[]) ${isOfScope(tx, scope)}
+    where due_at <= ${now} and account_id <> all(${[...except]}::uuid[]) ${isInScope(tx, scope)}
       ${onlyShort ? tx`and ${expectedMs} <= ${shortMs}` : tx``}
     order by due_at limit ${limit}`;
   return rows.map((row) => row.account_id);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Contact } from '@customer-platform/contracts/cdp';
-import { everybody, inTransaction, type WorkCall } from '@customer-platform/service-kit';
+import { allAccounts, inTransaction, type WorkCall } from '@customer-platform/service-kit';
 import { startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -34,7 +34,7 @@ const get = (id: string) => account.client.cdp.contacts.get({ params: { contact_
 const merge = (kept: Contact, merged: Contact) => mergePair({ platform, sql, account }, kept.id, merged.id);
 /** Deletes expired merge records at an instant, and returns how many are left of the account. */
 const recorded = async (now: Date) => {
-  while (await inTransaction(sql, (tx) => forgetMerges.run({ tx, now } as WorkCall<unknown>, everybody)));
+  while (await inTransaction(sql, (tx) => forgetMerges.run({ tx, now } as WorkCall<unknown>, allAccounts)));
   const rows = await sql`
     select id from merges where account_id = ${account.id}
     union all select id from merge_pairs where account_id = ${account.id}`;

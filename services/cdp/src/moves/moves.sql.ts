@@ -1,4 +1,4 @@
-import { isOfScope, type JsonValue, type Scope, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
+import { isInScope, type JsonValue, type Scope, type Sql, serviceUnavailable } from '@customer-platform/service-kit';
 
 /** The kind of a move. `ready` marks that the moves before it made an audience ready. */
 type MoveKind = 'entered' | 'left' | 'ready';
@@ -84,7 +84,7 @@ export async function selectAnnouncing(
 ) {
   const rows = await tx<{ account_id: string }[]>`
     select account_id from audience_announcements
-    where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...coolingDown]}::uuid[]) ${isOfScope(tx, scope)}
+    where due_at <= ${now} and account_id <> all(${[...scope.accounts, ...coolingDown]}::uuid[]) ${isInScope(tx, scope)}
     order by due_at limit ${limit}`;
   return rows.map((row) => row.account_id);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Deal } from '@customer-platform/contracts/crm';
 import { addDealNote, moveDealToStage } from '@customer-platform/contracts/crm';
 import { inTransaction } from '@customer-platform/service-kit';
-import { busOf, listAmidChange, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
+import { busOf, listDuringWrite, rowsRead, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { invalid, openSales, type Sales } from '../../test/crm.ts';
 import { listChangedDeals } from './deals.sql.ts';
@@ -142,7 +142,7 @@ describe('the list of deals by updated_since', () => {
     const sales = await openSales(platform);
     const deal = await sales.deal({ title: 'A' });
     const change = () => sales.patch(deal.id, { title: 'B' });
-    const { changed, listed } = await listAmidChange(sql, change, () => list(sales, { updated_since: long }));
+    const { changed, listed } = await listDuringWrite(sql, change, () => list(sales, { updated_since: long }));
     expect([changed.status, listed.body.data]).toEqual([200, [changed.body]]);
   });
 

@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/crm';
-import { fewBytes, hasRow, readChanges, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { fewBytes, hasRow, readChanges, readFiltered, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { selectPipeline, selectPipelineOfStage } from '../pipelines/pipelines.sql.ts';
 import { toDeal } from './deal.ts';
@@ -26,7 +26,7 @@ export const listDeals = implement(contract.listDeals, {
     }
     if (query.contact !== undefined) filter.contactId = (await contactOfAccount(call, query.contact)).id;
     const indexed = [filter.contactId, filter.scope ?? status, since];
-    return await readOrSearch(call, 'the search of deals', { indexed }, (sql) =>
+    return await readFiltered(call, 'the search of deals', { indexed }, (sql) =>
       since
         ? readChanges({ sql, accountId: account.id, now, since }, query, {
             table: 'deals',

@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/crm';
-import { type HandlerCall, withGiven } from '@customer-platform/service-kit';
+import { applyPatch, type HandlerCall } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { changeDeal } from './change-deal.ts';
 import { type DealRow, lockDeal } from './deals.sql.ts';
@@ -9,7 +9,7 @@ export const updateDeal = implement(contract.updateDeal, {
   find: ({ account, tx, params }) => lockDeal(tx, account.id, params.deal_id),
   async handle(call) {
     const { account, tx, body, found, now, emit } = call;
-    const values = { ...withGiven(found, body), ...(await contactAfter(call)) };
+    const values = { ...applyPatch(found, body), ...(await contactAfter(call)) };
     const { deal, previous } = await changeDeal({ account, tx, found, now }, values);
     if (previous) emit(contract.dealUpdated, { deal, previous });
     return deal;

@@ -1,5 +1,5 @@
 import type { Channel } from '@customer-platform/contracts/messaging';
-import { isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { isInScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import type { ChannelRow } from './channels.sql.ts';
 
 /** Time in ms between two held messages that probe a failing channel. */
@@ -75,7 +75,7 @@ export async function selectFailingChannels(sql: Sql, limit: number): Promise<Fa
 export async function workOnChannels(tx: Sql, scope: Scope, now: Date): Promise<boolean> {
   const channels = await tx`
     with due as (
-      select account_id, channel, failing_since from channels where work_at <= ${now} ${isOfScope(tx, scope)}
+      select account_id, channel, failing_since from channels where work_at <= ${now} ${isInScope(tx, scope)}
       order by work_at limit ${channelsAtOnce} for no key update skip locked
     ), chosen as (
       select a.*, due.failing_since from due cross join lateral (

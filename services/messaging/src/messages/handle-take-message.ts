@@ -1,4 +1,4 @@
-import { knownContact, learnContact } from '@customer-platform/contact-copy';
+import { fetchContact, knownContact } from '@customer-platform/contact-copy';
 import type { AccountContext } from '@customer-platform/contracts/core';
 import { type Channel, takeMessage } from '@customer-platform/contracts/messaging';
 import { activeTrace, handleRequest } from '@customer-platform/service-kit';
@@ -19,7 +19,7 @@ export const handleTakeMessage = handleRequest<typeof takeMessage, MessagingReso
     if (taken !== undefined) return { message: taken, refusal: null };
     // The message goes to the number in this service's copy of the contact. If the contact is unknown, it fails with `no_address`.
     if (!(await knownContact(sql, accountId, contact)))
-      await learnContact(contact)({
+      await fetchContact(contact)({
         account: { id: accountId },
         onConnection: (work) => work(sql),
         ask: resources.askFor(accountId),

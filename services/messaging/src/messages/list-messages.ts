@@ -1,6 +1,6 @@
 import { contactOfAccount } from '@customer-platform/contact-copy';
 import * as contract from '@customer-platform/contracts/messaging';
-import { hasRow, readOrSearch, readPage, uuidPosition } from '@customer-platform/service-kit';
+import { hasRow, readFiltered, readPage, uuidPosition } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { listMessageRows } from './list-messages.sql.ts';
 import { toMessage } from './message.ts';
@@ -11,7 +11,7 @@ export const listMessages = implement(contract.listMessages, {
     const { reference, status, q } = query;
     const contact = query.contact === undefined ? undefined : (await contactOfAccount(call, query.contact)).id;
     const filters = { text: q, indexed: [reference, status, contact] };
-    return await readOrSearch(call, 'the search of messages', filters, (sql) =>
+    return await readFiltered(call, 'the search of messages', filters, (sql) =>
       readPage(query, {
         position: uuidPosition((id) => hasRow(sql, 'messages', account.id, id)),
         rows: (after, limit) => listMessageRows(sql, account.id, { reference, status, q, contact }, { after, limit }),

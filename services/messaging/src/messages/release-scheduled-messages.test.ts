@@ -1,4 +1,4 @@
-import { batchOf, everybody, inTransaction, RowFinder } from '@customer-platform/service-kit';
+import { allAccounts, batchOf, inTransaction, RowFinder } from '@customer-platform/service-kit';
 import { type Platform, startPlatform } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { releaseScheduled, scheduledMessages } from './messages.sql.ts';
@@ -50,7 +50,7 @@ it('many scheduled messages of one account delay those of another by one batch',
     (await sql`select from messages where account_id = ${account} and status = 'scheduled'`).count;
   const release = () =>
     inTransaction(sql, async (tx) => {
-      const turn = { sql: tx, now: new Date('2030-01-02T00:00:00Z'), scope: everybody, room: batchOf(500) };
+      const turn = { sql: tx, now: new Date('2030-01-02T00:00:00Z'), scope: allAccounts, room: batchOf(500) };
       return (await finder.take(turn, async (due) => ({ rows: await releaseScheduled(tx, due) }))).hasMore;
     });
   await release();

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { ApiError, firstCodePoints } from '@customer-platform/contracts/core';
 import type { InboundType } from '@customer-platform/contracts/messaging';
 import { toE164 } from '@customer-platform/phone-number';
-import { brokenBound } from '@customer-platform/service-kit';
+import { exceededBound } from '@customer-platform/service-kit';
 import { parseJson } from './post-result.ts';
 
 /** Maximum length of a text, to which longer ones are cut. An event with one must fit into a bus message. */
@@ -46,7 +46,7 @@ const mostValues = 50_000;
 export function jsonObjectOf(body: Buffer): Record<string, unknown> {
   const text = body.toString('utf8');
   // The bound counts commas and brackets, and the first value follows neither.
-  if (brokenBound(text, { values: mostValues - 1 }))
+  if (exceededBound(text, { values: mostValues - 1 }))
     throw new ApiError('invalid_request', `body must hold at most ${mostValues} values`, { field: 'body' });
   const value = parseJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;

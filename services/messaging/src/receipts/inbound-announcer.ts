@@ -34,7 +34,7 @@ export function inboundAnnouncement(foundation: Foundation): DueWork<InboundRow,
     claim: claimInbound,
     async run(row) {
       const { account_id, id, channel, sender, address: from, sender_name, known } = row;
-      if (accounts.known(account_id) === undefined) await accounts.learn([account_id]);
+      if (accounts.known(account_id) === undefined) await accounts.fetch([account_id]);
       const country = accounts.known(account_id)?.country ?? '';
       const address = addressOfSender(from, country);
       // On WhatsApp, a sender without a number has a provider's id. On SMS, such a sender is a service that accepts no replies.

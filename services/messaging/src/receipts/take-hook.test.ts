@@ -1,5 +1,5 @@
 import { newSigningSecret } from '@customer-platform/outbound';
-import { batchOf, type Database, everybody, inTransaction, RowFinder } from '@customer-platform/service-kit';
+import { allAccounts, batchOf, type Database, inTransaction, RowFinder } from '@customer-platform/service-kit';
 import { type Platform, rawRequest, startPlatform, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -229,7 +229,7 @@ it('waiting receipts of many accounts delay those of another by at most one batc
     union all select ${other.id}::uuid, 'sms', 'one-' || n, 'read', ${future}, ${future}, ${future} from generate_series(1, 2) as n`;
   const take = (finder: RowFinder, accounts: readonly string[] = []) =>
     inTransaction(sql, async (tx) => {
-      const turn = { sql: tx, now: future, scope: { ...everybody, accounts }, room: batchOf(200) };
+      const turn = { sql: tx, now: future, scope: { ...allAccounts, accounts }, room: batchOf(200) };
       const { rows, hasMore } = await finder.take(turn, async (due) => ({ rows: await takeArrivedReceipts(tx, due) }));
       expect(hasMore).toBe(true);
       return rows.map(({ account_id }) => account_id);

@@ -6,7 +6,7 @@ import {
   type DueRow,
   type DueTable,
   type Fragment,
-  isOfScope,
+  isInScope,
   type KeyedRows,
   type Scope,
   type Sql,
@@ -131,7 +131,7 @@ export async function selectLostTries(
   limit: number,
 ): Promise<(MessageRef & Try)[]> {
   return await tx<(MessageRef & Try)[]>`
-    select account_id, message_id, number, running_since from attempts where running_since < ${before} ${isOfScope(tx, scope)}
+    select account_id, message_id, number, running_since from attempts where running_since < ${before} ${isInScope(tx, scope)}
     order by running_since limit ${limit}`;
 }
 

@@ -1,4 +1,4 @@
-import { type AccountDirectory, type Job, onceAtATime } from '@customer-platform/service-kit';
+import { type AccountDirectory, coalesceByKey, type Job } from '@customer-platform/service-kit';
 import type { MessagingResources } from '../implement.ts';
 import { changedAtOnce, changeMessages } from '../messages/change-messages.ts';
 import { takeSuspension } from '../messages/message-state.ts';
@@ -33,7 +33,7 @@ export class Suspensions {
 
   constructor(accounts: AccountDirectory) {
     this.#accounts = accounts;
-    this.#ask = onceAtATime((accountId) => accounts.learn([accountId]));
+    this.#ask = coalesceByKey((accountId) => accounts.fetch([accountId]));
   }
 
   /** Returns whether the account is suspended now. Throws `service_unavailable` if the gateway does not reply. */

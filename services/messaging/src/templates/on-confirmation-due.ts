@@ -1,5 +1,5 @@
 import { confirmationDue } from '@customer-platform/contracts/calendar';
-import { sendAppointmentTexts } from './tell-contacts.ts';
+import { sendAppointmentTexts } from './appointment-texts.ts';
 
 export const onConfirmationDue = sendAppointmentTexts(confirmationDue, ({ reason }) =>
   reason === 'booked' ? 'appointment_booked' : 'appointment_rescheduled',

@@ -1,4 +1,4 @@
 import { reminderDue } from '@customer-platform/contracts/calendar';
-import { sendAppointmentTexts } from './tell-contacts.ts';
+import { sendAppointmentTexts } from './appointment-texts.ts';
 
 export const onReminderDue = sendAppointmentTexts(reminderDue, () => 'appointment_reminder');

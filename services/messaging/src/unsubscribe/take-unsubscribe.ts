@@ -41,7 +41,7 @@ async function takeUnsubscribe(
   if (!subscription) return sendPage(response, 400, invalidLinkPage());
   const { accountId, contactId: contact, channel } = subscription;
   if (request.method === 'HEAD') return sendPage(response.set(hookAccountHeader, accountId), 200, '');
-  while (accounts.known(accountId) === undefined) await accounts.learn([accountId]);
+  while (accounts.known(accountId) === undefined) await accounts.fetch([accountId]);
   const account = accounts.known(accountId);
   if (!account) return sendPage(response, 400, invalidLinkPage());
   const isDone = request.method === 'POST';

@@ -1,5 +1,5 @@
 import * as contract from '@customer-platform/contracts/webhooks';
-import { readOrSearch, readPage, uuidCursor } from '@customer-platform/service-kit';
+import { readFiltered, readPage, uuidCursor } from '@customer-platform/service-kit';
 import { findEndpoint } from '../endpoints/endpoints.sql.ts';
 import { implement } from '../implement.ts';
 import { oldestShown } from '../retention/retention.ts';
@@ -13,7 +13,7 @@ export const listDeliveries = implement(contract.listDeliveries, {
     const key = { accountId: account.id, endpointId: found.id };
     const oldest = oldestShown(resources.clocks.real(), resources.retention);
     const indexed = [query.status, query.event];
-    return readOrSearch(call, 'the search of deliveries', { indexed }, (sql) =>
+    return readFiltered(call, 'the search of deliveries', { indexed }, (sql) =>
       readPage(query, {
         position: (cursor) => findCursor(sql, key, uuidCursor(cursor), oldest),
         rows: (after, limit) => selectDeliveries(sql, key, { ...query, oldest }, { after, limit }),

@@ -1,5 +1,5 @@
 import type { Endpoint } from '@customer-platform/contracts/webhooks';
-import { countSerially, isOfScope, type Scope, type Sql } from '@customer-platform/service-kit';
+import { countSerially, isInScope, type Scope, type Sql } from '@customer-platform/service-kit';
 import type { PreviousSecret } from '../sending/read-queues.sql.ts';
 
 export interface EndpointRow extends Omit<Endpoint, 'created_at' | 'updated_at'> {
@@ -102,7 +102,7 @@ export async function lockAnnouncements(tx: Sql, scope: Scope, limit: number) {
   return await tx<Announcement[]>`
     select account_id, id as announcement, endpoint_id as id, url, description, events, false as active, disabled_reason,
       paused, created_at, updated_at
-    from announcements where true ${isOfScope(tx, scope)} order by announcements.id limit ${limit} for update skip locked`;
+    from announcements where true ${isInScope(tx, scope)} order by announcements.id limit ${limit} for update skip locked`;
 }
 
 /** Deletes published announcements. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as contract from '@customer-platform/contracts/webhooks';
 import { refusePrivateTarget } from '@customer-platform/outbound';
-import { withGiven } from '@customer-platform/service-kit';
+import { applyPatch } from '@customer-platform/service-kit';
 import { implement } from '../implement.ts';
 import { changeEndpoint } from './change-endpoint.ts';
 import { toEndpoint } from './endpoint.ts';
@@ -17,7 +17,7 @@ export const updateEndpoint = implement(contract.updateEndpoint, {
     const { account, body, found, tx, now } = call;
     const { url, description, events, active, paused } = found;
     const before: EndpointValues = { url, description, events, active, paused };
-    const values = withGiven(before, body);
+    const values = applyPatch(before, body);
     if (isDeepStrictEqual(before, values)) return toEndpoint(found, account);
     if (values.url !== url)
       refusePrivateTarget(values.url, 'url', { guard: call.resources.guard, prefetch: call.prefetch });

@@ -1,8 +1,8 @@
 import type { Consumer } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
 import { oldestIdKept } from '../retention/retention.ts';
+import type { CreatedDelivery } from '../sending/claim-created.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
-import type { CreatedDelivery } from '../sending/take-made.ts';
 import { takeEvents } from './events.sql.ts';
 
 /** Records all public events in batches, numbered in stream order. Internal events are not in the filter. */
@@ -12,7 +12,7 @@ export const onPublicEvent: Consumer<WebhookResources, readonly CreatedDelivery[
   batchSize: 500,
   inOrder: true,
   // The event's row marks it as taken. It is kept for as long as the consumer accepts the event.
-  knowsTaken: true,
+  deduplicates: true,
   async take({ tx, now, resources }, events) {
     // An event requeued after weeks may be older than the retention. Its row could be dropped at once.
     const oldest = oldestIdKept(resources.retention.keptMs);

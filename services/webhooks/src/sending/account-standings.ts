@@ -5,7 +5,7 @@ const retryMs = 5000;
 const maxFailed = 10_000;
 
 export type AccountStandingsOptions = {
-  accounts: Pick<AccountDirectory, 'known' | 'learn'>;
+  accounts: Pick<AccountDirectory, 'known' | 'fetch'>;
   log: Logger;
   /** Called after each attempt to fetch an account, also after a failed one. */
   learned: (accountId: string) => void;
@@ -63,7 +63,7 @@ export class AccountStandings {
     if (ids.length === 0) return;
     const { accounts, log, learned } = this.#options;
     try {
-      await accounts.learn(ids);
+      await accounts.fetch(ids);
     } catch (error) {
       log.warn({ err: error, accounts: ids.length }, 'could not fetch accounts; their last known standing applies');
     }

@@ -34,7 +34,7 @@ export class BytesUnderWay {
     this.#free -= bytes;
   }
 
-  giveBack(accountId: string, delivery: Sent): void {
+  release(accountId: string, delivery: Sent): void {
     const bytes = this.#bytesOf(delivery);
     if (bytes <= smallBytes) return;
     const left = (this.#held.get(accountId) ?? 0) - bytes;

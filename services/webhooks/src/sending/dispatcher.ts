@@ -1,7 +1,7 @@
 import {
   AccountSlots,
   inTransaction,
-  type QueueSeat,
+  type QueueMembership,
   type ReceivedEvent,
   WakeLoop,
   waitUntil,
@@ -9,6 +9,7 @@ import {
 } from '@customer-platform/service-kit';
 import { AccountStandings } from './account-standings.ts';
 import { BytesUnderWay } from './bytes-under-way.ts';
+import { type CreatedDelivery, claimCreated } from './claim-created.ts';
 import { endPending } from './dispatch.sql.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -20,7 +21,6 @@ import { dry, endReading, markMissed, unread } from './queue-phase.ts';
 import { QueueReader } from './queue-reader.ts';
 import { clockedDeliveries, deliveries, dueQueues } from './queued-deliveries.ts';
 import type { QueueState } from './read-queues.sql.ts';
-import { type CreatedDelivery, claimCreated } from './take-made.ts';
 import { tryDelivery } from './try-delivery.ts';
 import { wantingEndpoints } from './wanting-endpoints.ts';
 
@@ -57,7 +57,7 @@ export class Dispatcher {
   readonly #writer: OutcomeWriter;
   readonly #look: Pick<WakeLoop, 'wake' | 'stop'>;
   readonly #upkeep: WakeLoop;
-  readonly #seat: QueueSeat;
+  readonly #membership: QueueMembership;
   readonly #unwatch: (() => void)[];
   #isDueForLook = true;
   #lookedAt = 0;
@@ -83,7 +83,7 @@ export class Dispatcher {
     this.#look = options.watch.run({ ...looking, pollMs: () => (holds() ? lookEveryMs : undefined) }, () =>
       this.#lookAndFetch(),
     );
-    this.#seat = queues.open({ ...deliveries, running: () => this.#queues.running, changed: () => this.wake() });
+    this.#membership = queues.open({ ...deliveries, running: () => this.#queues.running, changed: () => this.wake() });
     const upkeepPauseMs = () => (holds() ? upkeepEveryMs : Number.POSITIVE_INFINITY);
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepPauseMs, slowestRetryMs, log }, async () => {
       await this.#queues.keepUp();
@@ -106,7 +106,7 @@ export class Dispatcher {
   /** Starts deliveries that were just created, as far as the held queues accept them. Returns whether they accepted all. */
   claimCreated(made: readonly CreatedDelivery[], events: readonly ReceivedEvent[]): boolean {
     // Deliveries that cannot start would fill memory. With a sandbox clock whose latest move is unknown here, they may not be due.
-    const mayNotBeDue = events.some((event) => this.#options.clocks.toldBy(event) > 0);
+    const mayNotBeDue = events.some((event) => this.#options.clocks.leadOfEvent(event) > 0);
     if (mayNotBeDue || this.#slots.freeOfFresh <= 0 || this.#writer.waiting >= maxUnwritten) return made.length === 0;
     const { taken, hasAll } = claimCreated(made, events, this.#queues);
     for (const held of taken) this.#startable.add(held);
@@ -122,7 +122,7 @@ export class Dispatcher {
     await waitUntil(() => this.#slots.running === 0, stopMs);
     await this.#writer.stop();
     await this.#queues.releaseAll();
-    this.#seat.close();
+    this.#membership.close();
   }
 
   async #lookAndFetch(): Promise<undefined> {
@@ -136,20 +136,20 @@ export class Dispatcher {
     if (wanting.length > 0 && this.#writer.waiting < maxUnwritten)
       await this.#fetch(wanting.slice(0, this.#reader.most));
     for (const held of this.#queues.all())
-      if (held.canStart() && !isPaused(held, this.#seat.paused())) this.#startable.add(held);
+      if (held.canStart() && !isPaused(held, this.#membership.paused())) this.#startable.add(held);
     this.#startable.putBack();
     this.#startReady();
   }
 
   /** Leases due queues, except those paused, suspended or at a limit. Gives up held queues that are paused or suspended. */
   async #takeDue(isWoken: boolean): Promise<void> {
-    const { isWhole, accounts, endpoints } = this.#seat.paused();
+    const { isWhole, accounts, endpoints } = this.#membership.paused();
     const suspended = new Set(this.#standings.suspended());
     const excluded = [...suspended, ...accounts, ...this.#slots.atBound()];
     // Wakes the upkeep even if queues were held before: if they were released meanwhile, the upkeep sleeps.
     if (!isWhole && (await this.#queues.takeDue({ accounts: excluded, endpoints, isWoken }))) this.#upkeep.wake();
     for (const held of this.#queues.all()) {
-      if (suspended.has(held.accountId) || isPaused(held, this.#seat.paused())) held.giveUp(heldBackMs);
+      if (suspended.has(held.accountId) || isPaused(held, this.#membership.paused())) held.giveUp(heldBackMs);
     }
   }
 
@@ -228,7 +228,7 @@ export class Dispatcher {
       }
       const held = this.#startable.next(mayStart);
       if (!held) return;
-      if (isPaused(held, this.#seat.paused())) continue; // the next look gives it up or adds it again
+      if (isPaused(held, this.#membership.paused())) continue; // the next look gives it up or adds it again
       const delivery = held.takeNext(this.#bytes);
       if (!delivery) continue; // the next look adds it again if it only has to wait
       void this.#try(held, delivery);
@@ -254,7 +254,7 @@ export class Dispatcher {
     held.ended(delivery, this.#bytes);
     this.#queues.adapt(held, end);
     if (outcome.disable !== null) held.ready = [];
-    if (outcome.status !== 'delivered') this.#seat.failed(failureText(outcome));
+    if (outcome.status !== 'delivered') this.#membership.failed(failureText(outcome));
     held.applyResult(outcome);
     // If its lease was lost and taken again, attempts of the former holding may still be in flight.
     const current = this.#queues.get(held.endpointId);

@@ -2,12 +2,12 @@ import type { PostResult, SecretKeys } from '@customer-platform/outbound';
 import type { RunEnd } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { BytesUnderWay } from './bytes-under-way.ts';
+import { claimCreated } from './claim-created.ts';
 import { FairQueue } from './fair-queue.ts';
 import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, type EndReason, failureText, outcomeOf, type TryOutcome } from './outcome.ts';
 import { newsOf } from './outcome-writer.ts';
 import { dry, unread } from './queue-phase.ts';
-import { claimCreated } from './take-made.ts';
 
 const dayMs = 86_400_000;
 const at = new Date('2026-11-21T03:00:00Z');

@@ -145,7 +145,7 @@ export class HeldEndpoint implements QueueKey {
 
   /** Notes the end of an attempt whose outcome is not yet written. */
   ended(delivery: DueDelivery, bytes: BytesUnderWay): void {
-    bytes.giveBack(this.accountId, delivery);
+    bytes.release(this.accountId, delivery);
     this.inFlight--;
     this.lastWorkAt = performance.now();
   }

@@ -56,7 +56,7 @@ export class EventFeed {
   /** Announces that events of these accounts were committed. */
   recorded(accountIds: ReadonlySet<string>): void {
     this.#wake(accountIds);
-    this.#news.tell(accountIds);
+    this.#news.publish(accountIds);
   }
 
   /** Returns an endless source of the events after a position. */

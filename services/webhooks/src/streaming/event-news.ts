@@ -26,14 +26,14 @@ export class EventNews {
   ) {
     this.#bus = bus;
     this.#hasStreams = hasStreams;
-    bus.hearOf('webhooks', interestTopic, () => {
+    bus.onNews('webhooks', interestTopic, () => {
       this.#interestUntilMs = performance.now() + interestMs;
     });
-    bus.hearOf('webhooks', recordedTopic, (payload) => {
+    bus.onNews('webhooks', recordedTopic, (payload) => {
       const [from, ...accountIds] = payload.split(' ');
       if (from !== this.#id) recorded(accountIds);
     });
-    bus.onBack(() => {
+    bus.onReconnect(() => {
       this.ask();
       missed();
     });
@@ -42,12 +42,13 @@ export class EventNews {
 
   /** Requests notifications from all processes if this one has open streams. */
   ask(): void {
-    if (this.#hasStreams()) this.#bus.tell(interestTopic);
+    if (this.#hasStreams()) this.#bus.publishNews(interestTopic);
   }
 
   /** Announces recorded events by account. Call it after the commit. */
-  tell(accountIds: ReadonlySet<string>): void {
-    if (performance.now() < this.#interestUntilMs) this.#bus.tell(recordedTopic, [this.#id, ...accountIds].join(' '));
+  publish(accountIds: ReadonlySet<string>): void {
+    if (performance.now() < this.#interestUntilMs)
+      this.#bus.publishNews(recordedTopic, [this.#id, ...accountIds].join(' '));
   }
 
   stop(): void {

@@ -128,7 +128,7 @@ describe('a stream', () => {
     const log = createLogger('test', 'silent');
     const bus = await Bus.connect(NATS_URL!, { prefix: BUS_PREFIX!, service: 'webhooks', log });
     const told: string[] = [];
-    bus.hearOf('webhooks', 'recorded-events', (payload) => void told.push(...payload.split(' ').slice(1)));
+    bus.onNews('webhooks', 'recorded-events', (payload) => void told.push(...payload.split(' ').slice(1)));
     const timesTold = (id: string) => told.filter((each) => each === id).length;
     try {
       await open({ key: account.testKey });

@@ -74,7 +74,7 @@ export class Streams {
       clearInterval(comments);
       this.#open.delete(response);
       open.add(-1, attributes);
-      this.#permits.giveBack(owner);
+      this.#permits.release(owner);
       source.close();
     });
     sendHead(response);

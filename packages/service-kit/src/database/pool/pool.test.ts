@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, type Relay, startPlatform, startRelay, waitFor } from '@customer-platform/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { isDatabaseMoving } from '../../http/health.ts';
+import { isDatabaseResponsive } from '../../http/health.ts';
 import { type Database, inTransaction, openDatabase } from '../database.ts';
 import { isDatabaseUnavailable, isTransactionConflict } from '../database-errors.ts';
 
@@ -209,17 +209,17 @@ describe('if no host is a primary', () => {
 });
 
 it('reports a stalled pool only if the database accepts connections', async () => {
-  expect(await isDatabaseMoving(sql)).toBe(true);
+  expect(await isDatabaseResponsive(sql)).toBe(true);
   relay.stall();
   await failure(one());
   const now = performance.now.bind(performance);
   performance.now = () => now() + 31_000;
   try {
     await failure(one());
-    expect(await isDatabaseMoving(sql)).toBe(false);
+    expect(await isDatabaseResponsive(sql)).toBe(false);
     relay.cut();
     await relay.stop();
-    await waitFor('the next connection attempt', () => isDatabaseMoving(sql));
+    await waitFor('the next connection attempt', () => isDatabaseResponsive(sql));
   } finally {
     performance.now = now;
   }

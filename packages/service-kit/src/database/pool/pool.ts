@@ -65,7 +65,7 @@ export class Pool {
   }
 
   /** Milliseconds for which PostgreSQL has not responded although statements run or wait; 0 while it responds. */
-  get standsStillMs(): number {
+  get stalledMs(): number {
     return this.#unansweredSinceMs === undefined ? 0 : performance.now() - this.#unansweredSinceMs;
   }
 

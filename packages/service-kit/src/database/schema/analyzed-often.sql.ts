@@ -10,7 +10,7 @@ export const analyzedOften = 'autovacuum_analyze_scale_factor = 0, autovacuum_an
  * Applies `analyzedOften` to the schema's tables with account rows, partitions included. Readers and writers never wait. A table that is locked, by a
  * vacuum for example, is skipped after 200 ms and set at the next start.
  */
-export async function setAnalyzedOften(sql: postgres.Sql): Promise<void> {
+export async function applyAnalyzedOften(sql: postgres.Sql): Promise<void> {
   const settings = `{${analyzedOften.replaceAll(' ', '')}}`;
   await sql.unsafe(`
     do $$ declare seldom regclass; begin

@@ -5,7 +5,7 @@ import postgres from 'postgres';
 import { withTimeout } from '../../values/with-timeout.ts';
 import { columnTypes } from '../column-types.ts';
 import { isDatabaseUnavailable, NotConnected } from '../database-errors.ts';
-import { setAnalyzedOften } from './analyzed-often.sql.ts';
+import { applyAnalyzedOften } from './analyzed-often.sql.ts';
 
 /** The migrations of the tables that every process has. They run before the service's own. */
 export const kitMigrations = new URL('../../../migrations/', import.meta.url);
@@ -71,7 +71,7 @@ export async function migrate(
           }),
         );
     }
-    await setAnalyzedOften(sql);
+    await applyAnalyzedOften(sql);
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
     throw new Error(`The connection was lost while migrating ${schema}; start again to continue`, { cause: error });

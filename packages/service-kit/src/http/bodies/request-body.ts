@@ -52,9 +52,9 @@ async function holdMemory(bytes: number, response: Response, ownerOf: (request: 
     limitReached('body_memory');
     throw busy(bodyMemory.holds(owner), 'the service');
   }
-  const giveBack = () => (isLarge ? largeBodies.giveBack(owner) : bodyMemory.giveBack(owner, 2 * bytes));
-  if (response.closed) giveBack();
-  else response.once('close', giveBack);
+  const release = () => (isLarge ? largeBodies.release(owner) : bodyMemory.release(owner, 2 * bytes));
+  if (response.closed) release();
+  else response.once('close', release);
 }
 
 /** Returns the fingerprint that distinguishes bodies sent with the same Idempotency-Key. */

@@ -3,7 +3,7 @@ import type { MessagingResources } from '../implement.ts';
 import { channelsWithWork, workOnChannels } from './failing-channels.sql.ts';
 
 /** Probes each failing channel with a held message once a minute, and releases all held messages once it is ready. */
-export const mendChannels: Job<MessagingResources> = {
+export const probeChannels: Job<MessagingResources> = {
   name: 'mend-channels',
   due: channelsWithWork,
   everyMs: 1_000,

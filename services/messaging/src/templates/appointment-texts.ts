@@ -1,4 +1,4 @@
-import { keepGivenContacts } from '@customer-platform/contact-copy';
+import { insertMissingContacts } from '@customer-platform/contact-copy';
 import type { AppointmentWithHistory } from '@customer-platform/contracts/calendar';
 import type { EventData, EventDefinition } from '@customer-platform/contracts/core';
 import type { Channel, TemplateName } from '@customer-platform/contracts/messaging';
@@ -50,7 +50,7 @@ async function sendTexts<Data extends Due>(
   if (ahead.length === 0) return;
   const accounts = findAccounts(ahead.map(({ account }) => account));
   const contacts = ahead.map(({ account, data }) => ({ account_id: account, ...data.appointment.contact }));
-  await keepGivenContacts(tx, contacts);
+  await insertMissingContacts(tx, contacts);
   const ids = [...accounts.keys()];
   const [ownTexts, automatic] = await Promise.all([selectOwnTexts(tx, ids), selectAutomatic(tx, ids)]);
   const automaticOf = new Map(automatic.map((one) => [one.account_id, one]));

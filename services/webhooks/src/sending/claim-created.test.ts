@@ -1,9 +1,9 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { ReceivedEvent } from '@customer-platform/service-kit';
 import { expect, it } from '@jest/globals';
+import { claimCreated } from './claim-created.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import type { DueDelivery } from './outcome.ts';
-import { claimCreated } from './take-made.ts';
 
 it('a delivery has the text of the recorded event: the first of its account with that id', () => {
   const [account, other, id, endpointId] = [randomUUID(), randomUUID(), randomUUIDv7(), randomUUID()];

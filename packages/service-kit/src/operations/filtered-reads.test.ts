@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Sql } from '../database/database.ts';
+import { readFiltered, searchPermits } from './filtered-reads.ts';
 import type { PrefetchCall } from './operation.ts';
-import { readOrSearch, searches } from './read-or-search.ts';
 
 const [pool, own] = ['the pool', 'a connection of its own'] as unknown as [Sql, Sql];
 
@@ -16,16 +16,16 @@ function callOf(owner: string) {
 
 it('reads by one filter on the connection of the call, and searches by several or a string on another', async () => {
   const read = async (sql: Sql) => sql;
-  expect(await readOrSearch(callOf('ada'), 'it', { indexed: [undefined, 'new'] }, read)).toBe(pool);
-  expect(await readOrSearch(callOf('ada'), 'it', { indexed: ['ada', undefined, 'new'] }, read)).toBe(own);
-  expect(await readOrSearch(callOf('ada'), 'it', { text: 'tea', indexed: [] }, read)).toBe(own);
+  expect(await readFiltered(callOf('ada'), 'it', { indexed: [undefined, 'new'] }, read)).toBe(pool);
+  expect(await readFiltered(callOf('ada'), 'it', { indexed: ['ada', undefined, 'new'] }, read)).toBe(own);
+  expect(await readFiltered(callOf('ada'), 'it', { text: 'tea', indexed: [] }, read)).toBe(own);
 });
 
 it('runs one search per customer at a time, and those of other customers concurrently', async () => {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const search = (owner: string, name: string) =>
-    readOrSearch(callOf(owner), 'it', { indexed: [1, 2] }, () => {
+    readFiltered(callOf(owner), 'it', { indexed: [1, 2] }, () => {
       begun.push(name);
       return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
     });
@@ -42,10 +42,10 @@ it('runs one search per customer at a time, and those of other customers concurr
 
 it('counts background searches as those of their customer, and refuses searches beyond the queue for now', async () => {
   const { promise: isOver, resolve: end } = Promise.withResolvers<string>();
-  const first = searches.use('ada', 'it', () => isOver);
-  const more = Array.from({ length: 101 }, () => searches.use('ada', 'it', async () => 'later'));
+  const first = searchPermits.use('ada', 'it', () => isOver);
+  const more = Array.from({ length: 101 }, () => searchPermits.use('ada', 'it', async () => 'later'));
   await expect(more.at(-1)).rejects.toMatchObject({ status: 429, headers: { 'Retry-After': '1' } });
-  expect(await searches.use('bo', 'it', async () => 'at once')).toBe('at once');
+  expect(await searchPermits.use('bo', 'it', async () => 'at once')).toBe('at once');
   end('first');
   expect(await first).toBe('first');
   expect(await Promise.allSettled(more)).toContainEqual({ status: 'fulfilled', value: 'later' });
