@@ -7,7 +7,7 @@ import { checkRedisSettings, redisSettings } from './limits/redis-settings.ts';
 const serviceUrl = z
   .url({ protocol: /^https?$/ })
   .optional()
-  .meta({ description: 'Where this service is reached; its operations are 503 while it is not set.' });
+  .meta({ description: 'URL of the service. Without it, its operations return 503.' });
 
 const count = (value: number) => z.coerce.number().int().min(1).default(value);
 const positive = (value: number) => z.coerce.number().positive().default(value);
@@ -34,23 +34,22 @@ const shape = baseConfig.extend({
   ADMIN_PORT: portSetting.default(8081).meta({ description: 'Port of the control plane; 0 picks a free one.' }),
   ADMIN_TOKEN: z.string().min(32).optional().meta({
     description:
-      'The bearer token of the control plane, 32 characters at least; its holder is called admin. Required unless ADMIN_TOKENS is set.',
+      'Bearer token of the control plane, at least 32 characters. The audit log calls its holder admin. Required unless ADMIN_TOKENS is set.',
   }),
   ADMIN_TOKENS: z.string().optional().meta({
     description:
-      'Tokens of the control plane by the names of their holders, under which changes are recorded: anna:<token>,ben:<token>.',
+      'Control plane tokens with the names under which the audit log records changes: anna:<token>,ben:<token>.',
   }),
   ENVIRONMENT_NAME: z
     .string()
     .regex(/^[\w .-]{0,40}$/, { error: 'must be at most 40 letters, digits, spaces, dots, hyphens or underscores' })
     .default('')
     .meta({
-      description:
-        'Name of this installation, such as production or staging-eu: the console shows it, red for production and amber for staging.',
+      description: 'Name of this installation in the console, such as production (shown in red) or staging-eu (amber).',
     }),
   TRACE_TOKEN: z.string().min(32).optional().meta({
     description:
-      'Bearer token of exporters of spans, 32 characters at least: with it the control plane collects traces at /v1/traces (OTLP/JSON over HTTP), in 64 MiB of memory.',
+      'Bearer token for span exporters, at least 32 characters. With it, the control plane collects traces at /v1/traces (OTLP/JSON over HTTP) in 64 MiB of memory.',
   }),
   TRACE_URL: z
     .string()
@@ -58,7 +57,7 @@ const shape = baseConfig.extend({
     .optional()
     .meta({
       description:
-        'Page of a trace elsewhere, such as https://traces.example/{trace_id}: operators get this link where no TRACE_TOKEN is set.',
+        'Link to a trace in your own tool, such as https://traces.example/{trace_id}. Operators get it if TRACE_TOKEN is not set.',
     }),
   ...redisSettings,
   TRUSTED_PROXIES: z
@@ -74,54 +73,56 @@ const shape = baseConfig.extend({
         return z.NEVER;
       }
     })
-    .meta({ description: 'Proxies in front of the gateway, as CIDR ranges: X-Forwarded-For counts from these alone.' }),
+    .meta({
+      description: 'Proxies in front of the gateway, as CIDR ranges. The gateway reads X-Forwarded-For only from them.',
+    }),
   SERVICE_SOCKETS: count(256).meta({
-    description:
-      'Most requests that are at one service at once; an account alone gets half of them, and always leaves some free.',
+    description: 'Maximum concurrent requests to one service. One account gets at most half of them.',
   }),
   SERVICE_HOLD_SECONDS: z.coerce.number().min(0).max(30).default(5).meta({
     description:
-      'How long requests wait for a service that takes no connections, from the first of them: the time in which one that is alone restarts.',
+      'How long requests wait for a service that refuses connections, in seconds from the first one. A single process can restart in this time.',
   }),
   BODY_MEMORY_MIB: count(64).meta({
     description:
-      'Memory for bodies that are under way, in MiB; an account gets a quarter at most, hooks a quarter all together.',
+      'Memory for bodies in flight, in MiB. An account gets at most a quarter, and all hooks together a quarter.',
   }),
   BODY_WINDOW_SECONDS: positive(10).meta({
     description:
-      'How often it is looked how fast a body comes, in seconds; a hook has to send the whole body in one such window.',
+      'Window in which the gateway measures how fast a body arrives, in seconds. A hook must send its whole body within one window.',
   }),
   BODY_BYTES_PER_SECOND: count(4_096).meta({
-    description: 'How fast a body has to come in each window; a slower one is 408.',
+    description: 'Minimum rate of a body in each window. A slower body gets 408.',
   }),
   UPLOAD_FILES: count(24).meta({
     description:
-      'Most bodies over 1 MiB that are kept in files at once, 20 MiB each at most; an account has four at once.',
+      'Maximum number of bodies over 1 MiB stored in files at once, each at most 20 MiB. An account has at most four.',
   }),
   UPLOAD_DIRECTORY: z
     .string()
     .default(tmpdir())
-    .meta({ description: "Where these files are; default: the system's directory for temporary files." }),
+    .meta({ description: "Directory of these files. Default: the system's directory for temporary files." }),
   HOOK_SOCKETS: count(64).meta({
-    description: 'Most calls of hooks that are at the service at once, apart from the API.',
+    description: 'Maximum concurrent hook calls to the service, separate from the API.',
   }),
   HOOK_REQUESTS_PER_ADDRESS: count(64).meta({
     description:
-      'Calls of hooks of one account that one client address (IPv6: its /64) may have under way, twice as many of all accounts; more are 429.',
+      'Maximum hook calls in flight from one client address (IPv6: /64) to one account; twice as many to all accounts. More get 429.',
   }),
   HOOK_RATE_PER_ADDRESS: count(500).meta({
-    description: 'Calls of hooks a second of one client address, twice as many at once; more are 429.',
+    description: 'Maximum hook calls per second from one client address, with bursts of twice as many. More get 429.',
   }),
   HOOK_REFUSALS_PER_SECOND: count(10).meta({
     description:
-      'Calls with unknown tokens a second of one client address, and of one hook those that are refused; ten times as many at once.',
+      'Maximum calls per second with unknown tokens from one client address, and refused calls of one hook. Bursts may have ten times as many.',
   }),
   READY_FILE: z.string().optional().meta({
-    description: "While this file is missing the public /readyz returns 503: a launcher's way to say when all is up.",
+    description:
+      'While this file is missing, the public /readyz returns 503. A launcher creates it once everything runs.',
   }),
   DOCS_KEY_FILE: z.string().min(1).optional().meta({
     description:
-      'File with a test key (cp_test_…) that the reference at /docs/reference tries requests with: everyone who opens the page gets it, and with account:write could revoke it. For demonstrations.',
+      'File with a test key (cp_test_…) for requests from /docs/reference, for demonstrations. Everyone who opens the page gets the key, so leave out account:write.',
   }),
   CALENDAR_URL: serviceUrl,
   AGENTS_URL: serviceUrl,

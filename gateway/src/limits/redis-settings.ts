@@ -17,30 +17,32 @@ export const redisSettings = {
     })
     .meta({
       description:
-        'Redis for rate limits, such as redis://127.0.0.1:6379, with rediss:// for TLS; of a cluster some of its servers, of sentinels these, each a whole URL, separated by commas. User and password of the first are used for all.',
+        'Redis for rate limits, such as redis://127.0.0.1:6379, or rediss:// for TLS. For a cluster, some of its servers; for Sentinel, the sentinels: whole URLs, separated by commas. The first user and password apply to all.',
     }),
   REDIS_MODE: z.enum(['single', 'cluster', 'sentinel']).default('single').meta({
     description:
-      'What REDIS_URL names: single is one Redis, cluster servers of a Redis Cluster, sentinel Sentinels that know where the master is.',
+      'What REDIS_URL lists: single for one Redis, cluster for servers of a Redis Cluster, sentinel for sentinels that know the master.',
   }),
   REDIS_SENTINEL_NAME: z
     .string()
     .default('mymaster')
-    .meta({ description: "The sentinels' name of the master, with REDIS_MODE=sentinel." }),
+    .meta({ description: "The master's name at the sentinels, with REDIS_MODE=sentinel." }),
   REDIS_SENTINEL_PASSWORD: z.string().optional().meta({
-    description: "The sentinels' own password, with REDIS_MODE=sentinel; default: the one in REDIS_URL.",
+    description: 'Password of the sentinels, with REDIS_MODE=sentinel. Default: the one in REDIS_URL.',
   }),
   REDIS_PREFIX: z
     .string()
     .default('platform')
-    .meta({ description: 'First part of every Redis key: separates installations on one Redis.' }),
+    .meta({ description: 'First part of every Redis key. It separates installations that share one Redis.' }),
   REDIS_TIMEOUT_MS: z.coerce
     .number()
     .int()
     .min(5)
     .max(10_000)
     .default(50)
-    .meta({ description: 'How long a request waits for Redis before its gateway limits by itself, in milliseconds.' }),
+    .meta({
+      description: 'How long a request waits for Redis, in milliseconds. After it, the gateway limits rates by itself.',
+    }),
 };
 
 export type RedisSettings = z.output<z.ZodObject<typeof redisSettings>>;

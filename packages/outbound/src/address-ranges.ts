@@ -89,4 +89,4 @@ export function parsed<Value>(parse: (text: string) => Value) {
 /** WEBHOOKS_ALLOWED_RANGES: one setting for every client that calls customers' addresses. */
 export const allowedRangesSetting = parsed(parseAddressRanges)
   .default([])
-  .meta({ description: 'Private ranges that targets may be in, such as 10.1.0.0/16; there http is allowed too.' });
+  .meta({ description: 'Private ranges that targets may be in, such as 10.1.0.0/16. There, http is allowed too.' });

@@ -29,26 +29,26 @@ const duration = (fallback: string, description: string) =>
 export const messagingConfig = baseConfig.extend({
   MESSAGING_SECRET_KEY: parsed(parseSecretKeys).meta({
     description:
-      'Encrypts the settings of channels, and signs links to unsubscribe: base64 of 32 bytes; to rotate, 2:<new>,1:<old>. Without the old key its links end.',
+      'Encrypts channel settings and signs unsubscribe links: base64 of 32 bytes. To rotate it, set 2:<new>,1:<old>. Links signed with a removed key stop working.',
   }),
   WEBHOOKS_ALLOWED_RANGES: allowedRangesSetting,
   PUBLIC_URL: url(
     'http://127.0.0.1:8080',
-    'Where providers and recipients reach the gateway: the beginning of hook_url, and of links to unsubscribe.',
+    'Address at which providers and recipients reach the gateway. hook_url and unsubscribe links begin with it.',
   ),
   MESSAGING_TIMEOUT_MS: z.coerce.number().int().min(100).max(15_000).default(15_000).meta({
-    description: 'One deadline over a call of a provider.',
+    description: 'Deadline of one provider call, in milliseconds.',
   }),
   MESSAGING_MAX_PER_CHANNEL: z.coerce.number().int().min(1).max(500).default(32).meta({
     description:
-      'Calls under way at most of one account on one channel, in one process; a provider earns them by responding.',
+      'Maximum calls in flight of one account on one channel, per process. The limit grows as the provider responds.',
   }),
   MESSAGING_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2_000).default(256).meta({
-    description: 'Calls under way at most that began within the last second; four times as many in all.',
+    description: 'Maximum calls in flight that began within the last second; four times as many in all.',
   }),
   MESSAGING_CHANNEL_HOLD: duration(
     '1h',
-    'How long a message waits at most on a channel whose credentials are refused.',
+    'Maximum time that a message waits on a channel whose credentials are refused, in milliseconds or such as 1h.',
   ),
   MESSAGING_TWILIO_URL: url('https://api.twilio.com', "The address of Twilio's API."),
   MESSAGING_WHATSAPP_URL: url('https://graph.facebook.com', "The address of Meta's Graph API."),

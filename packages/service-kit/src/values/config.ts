@@ -11,35 +11,34 @@ export const baseConfig = z.object({
   DATABASE_URL: url.meta({ description: "PostgreSQL URL of this process's own role." }),
   DATABASE_POOL: z.coerce.number().int().min(1).max(200).default(16).meta({
     description:
-      'Maximum number of connections to PostgreSQL; requests of one account hold two thirds of them at most.',
+      'Maximum number of connections to PostgreSQL. Requests of one account hold at most two thirds of them.',
   }),
   DATABASE_POOLER: z.enum(['none', 'transaction']).default('none').meta({
-    description:
-      'transaction where DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer: nothing is expected of a connection beyond its transaction then.',
+    description: 'Set to transaction if DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer.',
   }),
   DATABASE_DIRECT_URL: url.optional().meta({
     description:
-      'PostgreSQL URL of the same role without the pooler, for migrations and for the lock by which one process takes events; required with one.',
+      'PostgreSQL URL of the same role that bypasses the pooler, for migrations and locks. Required with DATABASE_POOLER=transaction.',
   }),
   NATS_URL: url.meta({
     description:
-      'NATS servers with JetStream, separated by commas, such as nats://user:password@127.0.0.1:4222; tls:// asks for TLS.',
+      'NATS servers with JetStream, separated by commas, such as nats://user:password@127.0.0.1:4222. tls:// requires TLS.',
   }),
   NATS_CREDENTIALS_FILE: text.meta({
-    description: 'File with NATS credentials (.creds), in place of user and password.',
+    description: 'File with NATS credentials (.creds), instead of user and password.',
   }),
   NATS_TLS_CA_FILE: text.meta({
-    description: "PEM file of the authority that signed the NATS servers' certificates; TLS is required then.",
+    description: "PEM file of the authority that signed the NATS servers' certificates. Requires TLS.",
   }),
-  NATS_TLS_CERT_FILE: text.meta({ description: 'PEM file of the certificate that this process shows to NATS.' }),
-  NATS_TLS_KEY_FILE: text.meta({ description: 'PEM file of the key of that certificate.' }),
+  NATS_TLS_CERT_FILE: text.meta({ description: "PEM file of this process's client certificate for NATS." }),
+  NATS_TLS_KEY_FILE: text.meta({ description: "PEM file of the client certificate's key." }),
   NATS_REPLICAS: z.coerce.number().int().min(1).max(5).optional().meta({
     description:
-      'Servers of a NATS cluster that keep each event: 3 for a cluster of three; NATS decides without it. The gateway applies it to the stream that is there when it connects; the same for all.',
+      'Number of NATS servers that store each event: 3 for a cluster of three. Default: NATS decides. Use one value for all processes; the gateway applies it to an existing stream when it connects.',
   }),
   NATS_STREAM_MIB: z.coerce.number().int().min(1_024).optional().meta({
     description:
-      'Most space for events, in MiB on each server; unlimited without it. Where it is full the oldest events go, those too that a consumer has not taken: it is for seven days, and the alert EventStreamFilling comes at 70 %.',
+      'Maximum space for seven days of events, in MiB per server. Default: unlimited. A full stream drops its oldest events, even unread ones. The alert EventStreamFilling fires at 70 %.',
   }),
   BUS_REQUEST_TIMEOUT_MS: z.coerce
     .number()
@@ -52,46 +51,50 @@ export const baseConfig = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]+$/)
     .default('platform')
-    .meta({ description: 'First token of every subject and name of the stream: separates installations on one NATS.' }),
+    .meta({
+      description:
+        "First token of every subject and the stream's name. It separates installations that share one NATS.",
+    }),
   CONTEXT_SECRET: z.string().min(32).meta({
-    description: 'Signs the context that the gateway gives services; the same for all, 32 characters at least.',
+    description:
+      'Signs the context that the gateway sends to services. The same for all processes, at least 32 characters.',
   }),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .meta({ description: 'Least severe level that is logged.' }),
+    .meta({ description: 'Lowest level that is logged.' }),
   OTEL_EXPORTER_OTLP_ENDPOINT: text.meta({
     description:
-      'OTLP/HTTP collector for traces and metrics; there are no traces without it. Read as OpenTelemetry says are also OTEL_EXPORTER_OTLP_… (over HTTP), OTEL_BSP_…, OTEL_METRIC_EXPORT_… and OTEL_RESOURCE_ATTRIBUTES.',
+      'OTLP/HTTP collector for traces and metrics. Without it there are no traces. OTEL_EXPORTER_OTLP_… (over HTTP), OTEL_BSP_…, OTEL_METRIC_EXPORT_… and OTEL_RESOURCE_ATTRIBUTES work as in OpenTelemetry.',
   }),
   OTEL_TRACES_SAMPLER: text.meta({
     description:
-      'Which traces are recorded, such as parentbased_traceidratio with OTEL_TRACES_SAMPLER_ARG=0.1; default: all.',
+      'Which traces are recorded, such as parentbased_traceidratio with OTEL_TRACES_SAMPLER_ARG=0.1. Default: all.',
   }),
   OTEL_METRICS_EXPORTER: text.meta({
     description:
-      'otlp (default with a collector), none, or prometheus, which needs no collector; several separated by commas.',
+      'otlp (default with a collector), prometheus (needs no collector) or none. Separate several by commas.',
   }),
   OTEL_EXPORTER_PROMETHEUS_HOST: text.meta({
     description:
-      'Address on which Prometheus reads the metrics of this process at /metrics, without a token: never a public one; default: localhost.',
+      "Address at which Prometheus reads this process's /metrics. It needs no token, so never use a public address. Default: localhost.",
   }),
   OTEL_EXPORTER_PROMETHEUS_PORT: port.optional().meta({
-    description: 'Its port, 9464 by default; processes of one machine need one each.',
+    description: 'Port of /metrics. Each process of a machine needs its own. Default: 9464.',
   }),
   DUE_LOOK_SECONDS: z.coerce.number().min(0.05).max(3_600).default(5).meta({
     description:
-      'Longest time between looks for work that is due, in seconds: a process knows of its own, and finds what one that died has left within this time.',
+      'Maximum time between looks for due work, in seconds. Within this time, a process finds the work of one that died.',
   }),
   DRAIN_SECONDS: z.coerce
     .number()
     .min(0)
     .max(300)
     .default(10)
-    .meta({ description: 'How long a stopping process waits for the requests it has taken.' }),
+    .meta({ description: 'How long a stopping process waits for requests in flight, in seconds.' }),
   DRAIN_DELAY_SECONDS: z.coerce.number().min(0).max(300).default(5).meta({
     description:
-      'How long a process serves on after SIGTERM, while its /readyz is 503 and its connections end: the time in which a balancer notices.',
+      'How long a process keeps serving after SIGTERM, in seconds. Meanwhile /readyz returns 503, so that a load balancer notices.',
   }),
 });
 
