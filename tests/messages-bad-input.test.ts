@@ -65,7 +65,7 @@ describe('a message is refused', () => {
       'by the same channel twice',
       () => ({ contact, channels: [sms, { ...sms, channel: 'email' }, { ...sms, body: 'Again' }] }),
       'channels',
-      /^channels\[2\]\.channel must not be sms again/,
+      /^channels\[2\]\.channel must not repeat sms/,
     ],
     ['by no channel', () => ({ to, channels: [] }), 'channels', /^channels .*1/],
     ['by six channels', () => ({ to, channels: Array(6).fill(sms) }), 'channels', /^channels .*5/],

@@ -95,7 +95,7 @@ export class PartitionKeeper {
           this.#log.warn({ err: failure }, 'partitions could not be created ahead; retrying later');
         break;
       }
-      const message = `no partition exists for the current time:${lacking.join(', ')}`;
+      const message = `no partition exists for the current time: ${lacking.join(', ')}`;
       if (attempt === attemptsToBegin) throw new Error(message, { cause: failure });
       await sleep(retryToBeginMs);
     }
