@@ -11,7 +11,7 @@ function proposed(...words: string[]): string[] {
   const script = `${completionScript('bash', commands)}
 COMP_WORDS=(customer-platform ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
 _customer_platform; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr, status } = spawnSync('bash', ['-u', '-c', script], { encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-u', '-c', script], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
   return stdout.split('\n').filter((line) => line !== '');
 }
