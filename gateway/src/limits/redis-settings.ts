@@ -34,15 +34,9 @@ export const redisSettings = {
     .string()
     .default('platform')
     .meta({ description: 'First part of every Redis key. It separates installations that share one Redis.' }),
-  REDIS_TIMEOUT_MS: z.coerce
-    .number()
-    .int()
-    .min(5)
-    .max(10_000)
-    .default(50)
-    .meta({
-      description: 'How long a request waits for Redis, in milliseconds. After it, the gateway limits rates by itself.',
-    }),
+  REDIS_TIMEOUT_MS: z.coerce.number().int().min(5).max(10_000).default(50).meta({
+    description: 'How long a request waits for Redis, in milliseconds. After it, the gateway limits rates by itself.',
+  }),
 };
 
 export type RedisSettings = z.output<z.ZodObject<typeof redisSettings>>;

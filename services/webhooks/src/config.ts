@@ -18,7 +18,7 @@ export const webhooksConfig = baseConfig.extend({
     description: 'Maximum attempts in flight to one endpoint.',
   }),
   WEBHOOKS_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2000).default(256).meta({
-    description: 'Maximum attempts in flight that began within the last second; four times as many in all.',
+    description: 'Maximum attempts in flight that are younger than 1 s. With slower ones, at most four times as many.',
   }),
   EVENT_RETENTION_DAYS: z.coerce.number().int().min(1).max(3650).default(30).meta({
     description:

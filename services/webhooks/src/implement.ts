@@ -22,6 +22,7 @@ export type WebhookResources = {
   streamAfter(after: number, stream: { account: AccountContext; types: readonly string[] }): BeginStream;
   /** Wakes the dispatchers of all processes, because one process takes all events and the others share the sending. */
   deliveriesDue(): void;
+  /** Wakes the outbox relay. Call it after a commit with events. */
   eventsCommitted(): void;
 };
 

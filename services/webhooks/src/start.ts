@@ -79,7 +79,7 @@ export const webhooks: ServiceDefinition<typeof contract, typeof webhooksConfig,
 /** Topic on which this service's processes announce that newly taken events have due deliveries. */
 const dueTopic = 'deliveries-due';
 const balanceWindowMs = 5 * 60_000;
-/** The transaction that records a younger event may still be open. */
+/** Leaves out events of the last 30 s, because the transaction that records them may still be open. */
 const balanceLagMs = 30_000;
 
 /** Starts the dispatcher and its dependencies. `stop` waits up to 5 s for attempts in flight. */
@@ -142,7 +142,7 @@ async function makeResources(foundation: Foundation<WebhooksConfig>) {
 const gauges = {
   'webhooks.unaccounted': {
     description:
-      'Deliveries that events of the last minutes should have had and that are in no state: 0, or something is lost.',
+      'Deliveries that events of the last minutes should have and that do not exist. Above 0, something is lost.',
   },
   'webhooks.deliveries': { description: 'Deliveries of the last minutes, by state.' },
 };

@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache';
 
-/** How a run ended. It decides how many runs of its lane and account may be under way at once. */
+/** How a run ended. It decides how many runs of its lane (an account, or one of its channels) may be under way at once. */
 export type RunEnd = 'responded' | 'timeout' | 'other';
 
 /**
- * Fraction of the free slots that one account may hold. As the slots fill up every account's share falls, so that some stay free for an account
- * without any. One account alone gets a quarter of all slots.
+ * Fraction of the free slots that one account may hold. As the slots fill up, every account's share falls, so that some stay free for an account
+ * without any. One account alone gets a quarter of all slots: x = (1 − x) / 3.
  */
 const part = 1 / 3;
 /** The fraction for an account with slow runs. Such an account takes none of the last eighth of the slots. */
 const slowPart = 1 / 8;
 const keptFromSlow = 1 / 8;
-/** Fraction of the slots left by slow runs that other runs may hold. So many runs that hang at once do not take all slots. */
+/** Fraction of the slots left by slow runs that other runs may hold. This keeps a burst of hanging runs from taking all slots. */
 const freshPart = 1 / 4;
 /** Maximum number of accounts remembered as slow while they have no runs under way. */
 const maxTimedOut = 10_000;
@@ -45,7 +45,7 @@ export class AccountSlots {
     return this.#most - this.#running;
   }
 
-  /** Runs that may begin now if runs that are not slow yet have a share of their own. */
+  /** Runs that may begin now, if runs that are not slow yet are limited to their own share. */
   get freeOfFresh(): number {
     const fresh = Math.ceil((this.#most - this.#slow) * freshPart) - (this.#running - this.#slow);
     return Math.min(this.free, fresh);

@@ -21,7 +21,7 @@ export interface BatchWriterOptions<Item> {
   gatherMs?: number;
   /** Returns how many of the first items may be written together, at least 1; all by default. */
   together?(items: readonly Item[]): number;
-  /** Writes all items or none, except those that it returns: all that need a lock which another transaction holds. */
+  /** Writes all items or none. Leaves out, and returns, every item that needs a lock which another transaction holds. */
   write(items: readonly Item[]): Promise<readonly Item[]>;
   /** Called with one item whose write fails by itself, unless the failure is temporary or a service is unavailable. */
   refused(item: Item, error: unknown): void;
@@ -83,7 +83,7 @@ export class BatchWriter<Item> {
         this.#most = Math.min(this.#most + Math.ceil(maxBatch / 8), maxBatch);
         if (locked.length === batch.length) return;
       } catch (error) {
-        // Also after a temporary failure: a batch that timed out would do so again, but half of it may not.
+        // A temporary failure halves the limit too: a batch that timed out would do so again, but half of it may not.
         this.#most = Math.ceil(batch.length / 2);
         if (isUnavailable(error) || isTemporaryFailure(error)) throw error;
         if (batch.length > 1) continue;

@@ -23,7 +23,7 @@ export interface WatchedRows {
    */
   due: string | null;
   where?(sql: Sql): Fragment;
-  /** Delay after that time at which rows are due, in milliseconds. */
+  /** Delay after the time in `due` at which rows are due, in milliseconds. */
   afterMs?: number;
 }
 
@@ -60,8 +60,8 @@ interface WatchParts {
 
 /**
  * Lets the loops of a process sleep until rows are due. One query reads when the next row of each loop is due; the watch then wakes that loop.
- * After a round of a loop it looks again, at least 250 ms after the last look. After another write of this process it looks at least 1 s after the
- * last look. Otherwise it looks after `everyMs`, and an idle process does nothing in between.
+ * After a round of a loop it looks again, at least 250 ms after the last look. After another write of this process it looks once 1 s has passed since
+ * the last look. Otherwise it looks after `everyMs`, and an idle process does nothing in between.
  */
 export class DueWatch {
   readonly #sql: Database;

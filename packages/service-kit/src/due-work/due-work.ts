@@ -61,13 +61,13 @@ export interface DueWork<Row extends DueRow, Result> {
   queue: string;
   /** Name of a part of the queue that has slots of its own. */
   part?: string;
-  /** The entry in the list of queues, if the caller opened it. All parts of a queue may share one, or its name may differ. */
+  /** The registration that operators see, if the caller made it: to share one among the parts of a queue, or to use another name. */
   membership?: QueueMembership;
   table: DueTable;
   /** Rows of another table that become rows of this one at their time. Operators see them as waiting. */
   scheduled?: QueueRows;
   concurrency: SlotBounds;
-  /** Null if a row must not run twice. Its claim then clears the due time, and the module ends rows whose process died. */
+  /** Null if a row must not run twice. Claiming it then clears its due time, and the service must end rows whose process died. */
   retries: Retries | null;
   /** Pause in milliseconds before the queue continues with due rows that it left. */
   everyMs: number;

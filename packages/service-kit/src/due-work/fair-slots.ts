@@ -15,7 +15,7 @@ export interface SlotBounds {
   firstPerLane?: number;
   /** The limit of a lane after a timeout; 1 by default. */
   lowestPerLane?: number;
-  /** Runs that are not slow yet hold at most a quarter of the slots left by slow ones. So many that hang at once do not take all slots. */
+  /** Runs that are not slow yet hold at most a quarter of the slots left by slow ones. This keeps a burst of hanging runs from taking all slots. */
   keepsSlowApart?: boolean;
   /** Runs usually take long: none counts as slow. */
   expectsSlowRuns?: boolean;
@@ -25,7 +25,7 @@ export interface SlotBounds {
 export interface Room {
   /** Maximum number of rows. */
   limit: number;
-  /** Rows of `limit` reserved for lanes with nothing running; all of them if this is larger. */
+  /** Rows of `limit` reserved for lanes with nothing running; at least `limit` reserves all. */
   kept: number;
   /** Maximum number of rows of a lane that `lanes` does not name. */
   perLane: number;
@@ -51,7 +51,7 @@ interface LaneState {
 }
 
 /**
- * Shares the slots that one process has for one queue. As they fill up every account's share falls, so that another account still finds a free
+ * Shares the slots that one process has for one queue. As they fill up, every account's share falls, so that another account still finds a free
  * one. The limit of a lane doubles with each response, and falls to the lowest after a timeout.
  */
 export class FairSlots {

@@ -110,8 +110,8 @@ export function batchOf(limit: number): Room {
 }
 
 /**
- * Returns whether a look at the rows due longest may have missed other lanes. It may have if it found as many rows as it looks for, or as many of
- * a lane as that lane may have.
+ * Returns whether a look at the rows due longest may have missed other lanes. This is possible if it found its maximum of rows, or the maximum
+ * of a lane.
  */
 function hidesOthers(room: Room, lanes: readonly Lane[]): boolean {
   if (lanes.length >= Math.min(room.limit, minLookedAt) || room.lanes.some(({ free }) => free === 0)) return true;

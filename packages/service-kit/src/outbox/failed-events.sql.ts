@@ -57,7 +57,7 @@ export async function insertFailedEvents(
 
 const storedDueAt = ({ dueAt }: HeldAttempt) => (dueAt instanceof Date ? dueAt.toISOString() : dueAt);
 
-/** Claims the rows of `due` and counts the attempt. An event that ends the process thus runs out of attempts too. */
+/** Claims the rows of `due` and counts the attempt. An event that crashes the process thus runs out of attempts too. */
 export async function claimFailedEvents(sql: Database, { due, leasedUntil }: Claim): Promise<FailedEventRow[]> {
   return await sql<FailedEventRow[]>`
     update failed_events f set ${claimed(sql, waitingEvents, leasedUntil)}

@@ -33,8 +33,8 @@ interface RelayParts {
 
 /**
  * Publishes committed events, oldest first per account, and moves them to `published` once the bus acknowledges them. The message id is the event
- * id, so the bus deduplicates a round that is repeated after a crash. Any number of relays may run. A round takes at most a hundred events per
- * account, and at most 200 accounts in turn. Events left when the connection breaks come first in the next round. An event that the bus itself
+ * id, so the bus deduplicates a round that is repeated after a crash. Any number of relays may run; one publishes at a time. A round takes at most
+ * 100 events per account, and 500 events and about 2 MiB of 200 accounts in turn. Events left when the connection breaks come first in the next round. An event that the bus itself
  * rejects gets ten attempts and is then dead; other events continue.
  */
 export class OutboxRelay {
@@ -91,7 +91,7 @@ export class OutboxRelay {
     return hasMore;
   }
 
-  /** Requests recent events to be sent again if NATS was restarted. After a power loss it may lack events that it acknowledged. */
+  /** Asks for recent events to be sent again if NATS was restarted. After a power loss it may lack events that it acknowledged. */
   async #noteServer(): Promise<void> {
     const server = this.#bus.server();
     if (server === undefined || server === this.#server) return;

@@ -35,7 +35,7 @@ interface Turn {
 
 /**
  * Locks out the service's other relays until the transaction ends. Two relays with events of one account could publish the later change first.
- * The commit does not wait for the disk. If the database server crashes before the write, the events are published again and deduplicated by id.
+ * The relay's transaction commits without waiting for the disk. If the database server crashes before the write, the events are published again and deduplicated by id.
  */
 export async function lockRelay(tx: Sql): Promise<void> {
   await tx`
@@ -149,7 +149,7 @@ export async function moveDeadEvents(tx: Sql, dead: readonly RefusedRow[], subje
 export const maxCounted = 100_000;
 
 /**
- * Requests everything published from `since` to now to be sent again. Returns the number of those events, at most 100,000. It includes events that
+ * Asks for everything published from `since` to now to be sent again. Returns the number of those events, at most 100,000. It includes events that
  * were sent again before and are too old for another time.
  */
 export async function requestRepublication(tx: Sql, since: Date): Promise<number> {

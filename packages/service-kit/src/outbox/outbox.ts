@@ -56,7 +56,7 @@ export function outboxRow(
   };
 }
 
-/** Returns the refusal of a resource that its module's own limits should have refused with the name of a field. */
+/** Returns the error for a resource that is too large for an event. The service's own limits should catch it earlier and name the field. */
 function tooLarge(kind: string): ApiError {
   const message = `body must be smaller: the resource and its previous values must stay below 900 KiB together (${kind})`;
   return new ApiError('invalid_request', message, { field: 'body' });

@@ -104,7 +104,7 @@ const isIn = (tx: Sql, { from, to, status, staffId, bookingTypeId }: Appointment
 
 /**
  * Lists appointments after `after`, latest start first. The page is limited before the joins; otherwise the planner may join all rows first. For a
- * contact, a page per id is read, since sorting all its appointments would be slow.
+ * contact, reads one page for each of its ids (its own and merged ones), since sorting all its appointments would be slow.
  */
 export async function listAppointmentRows(
   tx: Sql,
@@ -149,7 +149,7 @@ export async function selectCursor(tx: Sql, accountId: string, id: string) {
 
 /**
  * Inserts an appointment with its history entry and reminders. Returns its id and change time, or 'taken' if another one holds the teammate's time. A
- * taken time raises no error, so competing bookings do not wait for each other. Returns 'type_gone' if the booking type was deleted meanwhile; the
+ * taken time raises no error, so the transaction can try another teammate. Returns 'type_gone' if the booking type was deleted meanwhile; the
  * transaction is then aborted.
  */
 export async function insertAppointment(

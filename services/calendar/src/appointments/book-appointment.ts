@@ -64,8 +64,8 @@ export const bookAppointment = implement(contract.bookAppointment, {
 });
 
 /**
- * Prefetches the contact and the deal in the body concurrently, if this service has no copy of them. Returns whether appointments can belong to the
- * deal. Returns false without a request if no deal is given or the account lacks Pipelines.
+ * Returns whether appointments can belong to the deal in the body; false if none is given or the account lacks Pipelines. If this service has no copy
+ * of the contact or the deal, aborts this attempt, fetches both concurrently and runs the handler again.
  */
 async function prefetchNamed(call: BookingCall, isContactKnown: boolean): Promise<boolean> {
   const { account, tx, body, prefetch } = call;

@@ -38,7 +38,7 @@ export const emitDueReminders: Job<unknown> = {
   },
 };
 
-/** Returns whether Calendar is switched off. A suspended account has no modules at all, so it does not count. */
+/** Returns whether Calendar is switched off. A suspended account has no modules, and does not count as switched off. */
 function isSwitchedOff({ modules, suspended }: AccountContext): boolean {
   return !suspended && !modules.includes('calendar');
 }

@@ -28,7 +28,7 @@ export const runningReplays: KeyedRows = {
   endpoint: 'endpoint_id',
 };
 
-/** Looks at an account's replays that can continue. A replay that pauses for its endpoint does not hold up the sandbox clock. */
+/** Looks at an account's replays that can continue. A replay that pauses for its endpoint is not due, so a sandbox clock does not wait for it. */
 export const lookAtReplays = (sql: Sql, { account, now, endpoints }: Look) => sql`
   select exists (
     select from replays where account_id = ${account} and status = 'running' and rests = 0 and rests_until <= ${now}
@@ -126,7 +126,7 @@ export async function restartOfReplay(tx: Sql, replay: ReplayRow, ids: string[],
       and not (status = 'pending' and step = 0 and next_try_at <= ${now})`;
 }
 
-/** Pauses a replay for the `rests`th time in a row. Keeps its progress, because another process may have continued it. */
+/** Pauses a replay for the `rests`th time in a row. Leaves its progress unchanged, because another process may have continued it. */
 export async function pauseReplay(tx: Sql, replay: ReplayRow, rests: number, until: Date) {
   await tx`
     update replays set rests = ${rests}, rests_until = ${until}

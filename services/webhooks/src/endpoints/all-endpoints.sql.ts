@@ -8,7 +8,7 @@ type Row = Omit<AnyEndpoint, 'failing_since' | 'last_error_at'> & {
   last_error_at: Date | null;
 };
 
-/** Maximum number of failed deliveries checked per endpoint, and the longest time from creation to the last attempt. */
+/** Maximum number of failed deliveries counted per endpoint. Deliveries created longer ago than the second value are not counted. */
 const [maxFailedCounted, longestScheduleMs] = [1_000, 7 * dayMs];
 
 /**

@@ -3,7 +3,7 @@ import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { type EndpointRow, type EndpointValues, updateEndpointRow } from './endpoints.sql.ts';
 
 /**
- * Updates a locked endpoint, and has processes read it again if its URL, active or paused state changed. The caller
+ * Updates a locked endpoint. All processes read it again if its URL, active or paused state changed. The caller
  * wakes the dispatcher after the commit.
  */
 export async function changeEndpoint(

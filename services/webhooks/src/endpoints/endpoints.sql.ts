@@ -63,7 +63,7 @@ export async function updateEndpointRow(
     update endpoints e set url = ${values.url}, description = ${values.description}, events = ${values.events}::text[],
       active = ${values.active}, paused = ${values.paused}, updated_at = ${now},
       disabled_reason = case when e.active = ${values.active} then e.disabled_reason end,
-      -- A paused endpoint makes no attempts, so resuming clears the time.
+      -- A pause must not count toward the five days of failures, so resuming clears the time.
       failing_since = case when e.active = ${values.active} and e.url = ${values.url} and not (e.paused and not ${values.paused}::boolean)
         then e.failing_since end
     where account_id = ${accountId} and id = ${id}

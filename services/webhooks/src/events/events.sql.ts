@@ -38,7 +38,7 @@ export async function takeEvents(
   return await readUnderLock(raised, async () => await insertEvents(tx, events, firstTryAt, now));
 }
 
-/** Inserts the new events, whose numbers the counters already include, and returns the unused numbers of known events. */
+/** Inserts the new events, and gives the numbers of already known ones back to the counters. Returns the deliveries to attempt. */
 async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, now: Date) {
   return await tx<CreatedDelivery[]>`
     with incoming as materialized (
@@ -88,7 +88,7 @@ async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, 
     where m.next_try_at is not null order by sequence`;
 }
 
-/** Inserts one event with `matched` deliveries under its account's next number. Other events of the account wait until the commit. */
+/** Inserts one event with its account's next number, for which the caller creates `matched` deliveries. Other events of the account wait. */
 export async function insertEvent(tx: Sql, event: OutboxRow, matched: number, now: Date) {
   const trace = event.trace && tx.json(event.trace as JsonValue);
   await tx`
@@ -152,17 +152,17 @@ export async function lastSequence(sql: Sql, accountId: string): Promise<number>
  * older rows may still exist. A binary search reads about as many rows as the last number has bits.
  */
 export async function firstShown(sql: Sql, accountId: string, after: number, oldest: Date): Promise<number> {
-  const isOverAfter = async (sequence: number) => {
+  const isNextTooOld = async (sequence: number) => {
     const [row] = await sql<{ is_over: boolean }[]>`
       select taken_at <= ${oldest} as is_over from events where account_id = ${accountId} and sequence > ${sequence}
       order by sequence limit ${firstOf(sql, 1)}`;
     return row?.is_over ?? false;
   };
-  if (!(await isOverAfter(after))) return after;
+  if (!(await isNextTooOld(after))) return after;
   let [low, high] = [after, await lastSequence(sql, accountId)];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (await isOverAfter(middle)) low = middle;
+    if (await isNextTooOld(middle)) low = middle;
     else high = middle;
   }
   return low;

@@ -11,7 +11,7 @@ export const onPublicEvent: Consumer<WebhookResources, readonly CreatedDelivery[
   filter: { audience: 'public' },
   batchSize: 500,
   inOrder: true,
-  // The event's row marks it as taken. It is kept for as long as the consumer accepts the event.
+  // The event's row marks the event as taken. The row is kept for as long as the consumer accepts the event.
   deduplicates: true,
   async take({ tx, now, resources }, events) {
     // An event requeued after weeks may be older than the retention. Its row could be dropped at once.

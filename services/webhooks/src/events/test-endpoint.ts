@@ -9,8 +9,8 @@ import { makeDue } from '../sending/dispatch.sql.ts';
 import { insertEvent } from './events.sql.ts';
 
 /**
- * Writes the event and its only delivery, so that no other endpoint gets it and the response shows it. When the event
- * arrives over the bus, it is already known.
+ * Writes the event and its only delivery, so that no other endpoint gets the event and the response can show the
+ * delivery. When the event arrives over the bus, it is already known.
  */
 export const testEndpoint = implement(contract.testEndpoint, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),

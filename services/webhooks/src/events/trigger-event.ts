@@ -28,8 +28,8 @@ export const triggerEvent = implement(contract.triggerEvent, {
 type Data = Record<string, unknown>;
 
 /**
- * Returns the example of a kind with the given values. A given resource replaces single fields, any other value
- * replaces the whole. Throws `invalid_request`.
+ * Returns the example of a kind with the given values. A given object is merged into the example's
+ * object; any other value replaces the example's. Throws `invalid_request`.
  */
 function dataOf({ kind, data }: EventDefinition, given: Data | undefined): unknown {
   const example = exampleOfEvent(kind) as Data;

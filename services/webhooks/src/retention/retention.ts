@@ -8,8 +8,8 @@ export interface Retention {
 }
 
 /**
- * A late bus makes an event's id up to a week older than its row. A delivery redelivered on its last day still has its
- * schedule ahead.
+ * The bus can deliver an event up to a week late; its id is then a week older than its row. A delivery that is redelivered
+ * on its last day also needs time for its attempts.
  */
 const beyondMs = 7 * dayMs;
 

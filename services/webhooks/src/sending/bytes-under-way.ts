@@ -2,7 +2,7 @@ import type { DueDelivery } from './outcome.ts';
 
 /** Limit in bytes for all deliveries in flight. Without it, large events of a few accounts could fill half the heap. */
 const most = 32 * 1_048_576;
-/** Fraction of the free bytes that one account may hold. An account alone gets a quarter of the limit. */
+/** Bytes that one account may hold, as a fraction of the free bytes. An account alone thus gets a quarter: x = (1 − x) / 3. */
 const part = 1 / 3;
 /** A delivery of at most this many bytes can always begin and is not counted. The limit on attempts in flight bounds these. */
 const smallBytes = 4_096;

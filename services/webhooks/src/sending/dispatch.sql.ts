@@ -19,8 +19,8 @@ export const endpointsOf = (keys: readonly QueueKey[]) => keys.map((key) => key.
 export type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
 /**
- * Limits for claiming queues: at most `limit` queues, none of the excluded `accounts` and `endpoints`. If `hasClocks`,
- * queues already held are due by their sandbox clock. Free queues due by a sandbox clock are claimed only if `isWoken`.
+ * Limits for claiming queues: at most `limit`, none of the excluded `accounts` and `endpoints`. With `hasClocks`, held
+ * queues are checked against their sandbox clock. With `isWoken` too, free queues are checked against it as well.
  */
 interface TakenQueues {
   limit: number;
@@ -40,7 +40,7 @@ export async function takeDueQueues(
   now: Date,
   { limit, accounts, endpoints, hasClocks, isWoken }: TakenQueues,
 ) {
-  const isTaken = sql`account_id <> all(${[...accounts]}::uuid[]) and endpoint_id <> all(${[...endpoints]}::uuid[])`;
+  const isIncluded = sql`account_id <> all(${[...accounts]}::uuid[]) and endpoint_id <> all(${[...endpoints]}::uuid[])`;
   const queue = sql`${keyColumns(sql)}, version, endpoint_version as "endpointVersion"`;
   const ahead = sql`c.ahead_ms * interval '1 ms'`;
   const dueByClocks =
@@ -58,10 +58,10 @@ export async function takeDueQueues(
       select account_id, endpoint_id, due_at, row_number() over (partition by account_id order by due_at) as turn
       from (
         (select account_id, endpoint_id, due_at from queues
-         where owner is null and not paused and due_at <= ${now} and ${isTaken} order by due_at limit ${maxCandidates})
+         where owner is null and not paused and due_at <= ${now} and ${isIncluded} order by due_at limit ${maxCandidates})
         union all
         (select account_id, endpoint_id, due_at from queues
-         where owner is not null and not paused and leased_until <= now() and ${isTaken} order by leased_until limit ${maxCandidates})
+         where owner is not null and not paused and leased_until <= now() and ${isIncluded} order by leased_until limit ${maxCandidates})
         ${dueByClocks}
       ) as free
     ), free as (
@@ -142,8 +142,8 @@ export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date) {
 }
 
 /**
- * Records that an endpoint changed: its URL, secret, active or paused state, or its deletion. Every process drops its
- * fetched deliveries and reads them again within 100 ms. While `isPaused`, no process claims the queue; only an active
+ * Records that an endpoint changed: its URL, secret, active or paused state, or its deletion. The process that holds the
+ * queue drops its fetched deliveries and reads them again within 100 ms. While `isPaused`, no process claims the queue; only an active
  * endpoint can be paused. Call it in the transaction of the change.
  */
 export async function noteEndpointChanged(tx: Sql, { isPaused, ...key }: QueueKey & { isPaused: boolean }, now: Date) {
@@ -156,7 +156,7 @@ export async function noteEndpointChanged(tx: Sql, { isPaused, ...key }: QueueKe
 
 /**
  * Ends at most `limit` pending deliveries of a disabled or deleted endpoint, and returns how many. A separate statement
- * locks them: see ADR 27.
+ * locks them, because one statement for both can crash PostgreSQL 18 up to 18.4 (ADR 27).
  */
 export async function endPending(tx: Sql, key: QueueKey, reason: EndReason, limit: number): Promise<number> {
   const pending = await tx<{ id: string }[]>`
@@ -181,8 +181,8 @@ export async function deleteFreeQueue(tx: Sql, { accountId, endpointId }: QueueK
 }
 
 /**
- * Deletes the queue of a deleted endpoint, unless its version has changed or another process holds it. The queue may
- * have been released meanwhile; without this, no process would look at it again.
+ * Deletes the queue of a deleted endpoint, unless its version has changed or another process holds it. Also deletes a
+ * queue that was released meanwhile, because no process would look at it again.
  */
 export async function deleteQueue(sql: Sql, owner: string, queue: DueQueue) {
   await sql`

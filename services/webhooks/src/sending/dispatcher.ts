@@ -13,7 +13,7 @@ import { type CreatedDelivery, claimCreated } from './claim-created.ts';
 import { endPending } from './dispatch.sql.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
 import { FairQueue } from './fair-queue.ts';
-import { type HeldEndpoint, isPaused } from './held-endpoint.ts';
+import { type HeldEndpoint, isPausedByOperators } from './held-endpoint.ts';
 import { HeldQueues } from './held-queues.ts';
 import { type DueDelivery, endOf, failureText, type TryOutcome } from './outcome.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
@@ -28,7 +28,7 @@ import { wantingEndpoints } from './wanting-endpoints.ts';
 const lookEveryMs = 100;
 const upkeepEveryMs = 50;
 const slowestRetryMs = 2000;
-/** An attempt that lasts longer counts as slow and no longer against `maxInFlight`. */
+/** An attempt that lasts longer than this counts as slow, and stops counting against `maxInFlight`. */
 const slowMs = 1000;
 /** Queues held in addition to one for each possible attempt in flight. */
 const spareQueues = 1000;
@@ -87,7 +87,7 @@ export class Dispatcher {
     const upkeepPauseMs = () => (holds() ? upkeepEveryMs : Number.POSITIVE_INFINITY);
     this.#upkeep = new WakeLoop('upkeep', { everyMs: upkeepPauseMs, slowestRetryMs, log }, async () => {
       await this.#queues.keepUp();
-      // Released queues are due at their next delivery.
+      // A released queue has a new due time, which the watch must read.
       options.watch.lookSoon();
       return undefined;
     });
@@ -105,7 +105,7 @@ export class Dispatcher {
 
   /** Starts deliveries that were just created, as far as the held queues accept them. Returns whether they accepted all. */
   claimCreated(made: readonly CreatedDelivery[], events: readonly ReceivedEvent[]): boolean {
-    // Deliveries that cannot start would fill memory. With a sandbox clock whose latest move is unknown here, they may not be due.
+    // Deliveries that cannot start would fill memory. An event's publisher may know a later sandbox time than this process.
     const mayNotBeDue = events.some((event) => this.#options.clocks.leadOfEvent(event) > 0);
     if (mayNotBeDue || this.#slots.freeOfFresh <= 0 || this.#writer.waiting >= maxUnwritten) return made.length === 0;
     const { taken, hasAll } = claimCreated(made, events, this.#queues);
@@ -136,7 +136,7 @@ export class Dispatcher {
     if (wanting.length > 0 && this.#writer.waiting < maxUnwritten)
       await this.#fetch(wanting.slice(0, this.#reader.most));
     for (const held of this.#queues.all())
-      if (held.canStart() && !isPaused(held, this.#membership.paused())) this.#startable.add(held);
+      if (held.canStart() && !isPausedByOperators(held, this.#membership.paused())) this.#startable.add(held);
     this.#startable.putBack();
     this.#startReady();
   }
@@ -146,10 +146,11 @@ export class Dispatcher {
     const { isWhole, accounts, endpoints } = this.#membership.paused();
     const suspended = new Set(this.#standings.suspended());
     const excluded = [...suspended, ...accounts, ...this.#slots.atBound()];
-    // Wakes the upkeep even if queues were held before: if they were released meanwhile, the upkeep sleeps.
+    // Wakes the upkeep after every claim: it sleeps if all earlier queues were released during the claim.
     if (!isWhole && (await this.#queues.takeDue({ accounts: excluded, endpoints, isWoken }))) this.#upkeep.wake();
     for (const held of this.#queues.all()) {
-      if (suspended.has(held.accountId) || isPaused(held, this.#membership.paused())) held.giveUp(heldBackMs);
+      if (suspended.has(held.accountId) || isPausedByOperators(held, this.#membership.paused()))
+        held.giveUp(heldBackMs);
     }
   }
 
@@ -175,7 +176,7 @@ export class Dispatcher {
     if (hasEnded || states.some((state) => state.due.length > 0)) this.#look.wake();
   }
 
-  /** Stores what was read. Returns false for a disabled or deleted endpoint, whose attempts it aborts: its pending deliveries must end. */
+  /** Stores what was read. Aborts the attempts of a disabled or deleted endpoint and returns false: the caller must end its deliveries. */
   #takeIn(held: HeldEndpoint, state: QueueState, limit: number): boolean {
     if (held.version !== state.endpointVersion) held.ready = [];
     held.version = state.endpointVersion;
@@ -228,7 +229,7 @@ export class Dispatcher {
       }
       const held = this.#startable.next(mayStart);
       if (!held) return;
-      if (isPaused(held, this.#membership.paused())) continue; // the next look gives it up or adds it again
+      if (isPausedByOperators(held, this.#membership.paused())) continue; // the next look gives it up or adds it again
       const delivery = held.takeNext(this.#bytes);
       if (!delivery) continue; // the next look adds it again if it only has to wait
       void this.#try(held, delivery);
@@ -256,7 +257,7 @@ export class Dispatcher {
     if (outcome.disable !== null) held.ready = [];
     if (outcome.status !== 'delivered') this.#membership.failed(failureText(outcome));
     held.applyResult(outcome);
-    // If its lease was lost and taken again, attempts of the former holding may still be in flight.
+    // If the lease was lost and this process took it again, attempts from before may still be in flight.
     const current = this.#queues.get(held.endpointId);
     if (current !== held) current?.applyResult(outcome);
     this.#writer.add(outcome);

@@ -16,7 +16,7 @@ const maxUnwritten = 200;
 /** Maximum number of deliveries accepted from memory at once: about as many as one read fetches. */
 const maxCreated = 40;
 
-/** Pause before a queue is claimed again whose endpoint's secret cannot be decrypted. */
+/** If an endpoint's secret cannot be decrypted, its queue is claimed again after this pause. */
 const unreadablePauseMs = 60_000;
 
 /** With this many characters fetched, no more are fetched: large events wait in the database, not in memory. */
@@ -45,7 +45,7 @@ export class HeldEndpoint implements QueueKey {
   /** Why its attempts were aborted when it was last found disabled or deleted. */
   endReason: EndReason | undefined;
   queue: QueuePhase = unread;
-  /** Attempts have ended whose outcomes the read in progress may have missed. */
+  /** Some attempts have ended, and the read in progress may not contain their outcomes. */
   #hasNewOutcomes = false;
   /** The queue is to be released: no attempt begins. */
   isLeaving = false;
@@ -114,7 +114,7 @@ export class HeldEndpoint implements QueueKey {
 
   /**
    * Notes that a read of the queue begins. A delivery that becomes due meanwhile raises the version, and the next look notices it. Until the read
-   * ends, the queue is not known to be drained, so it is neither noted, released nor given deliveries from memory.
+   * ends, the queue is not known to be drained: its next due time is not stored, and it is neither released nor given deliveries from memory.
    */
   beginRead(): void {
     this.queue = reading;
@@ -194,7 +194,7 @@ export class HeldEndpoint implements QueueKey {
   }
 }
 
-/** Returns the later time. Null if either is null: an attempt succeeded since, or the next read returns the new failure. */
+/** Returns the later time. Null if one says that the endpoint is not failing; the next read returns a failure that this hides. */
 function later(one: Date | null, other: Date | null): Date | null {
   if (one === null || other === null) return null;
   return one > other ? one : other;
@@ -215,6 +215,9 @@ export function adaptedCap(cap: number, end: RunEnd, max: number): number {
 }
 
 /** Returns whether operators paused the endpoint, its account or all sending. */
-export function isPaused({ accountId, endpointId }: QueueKey, { isWhole, accounts, endpoints }: Paused): boolean {
+export function isPausedByOperators(
+  { accountId, endpointId }: QueueKey,
+  { isWhole, accounts, endpoints }: Paused,
+): boolean {
   return isWhole || accounts.includes(accountId) || endpoints.includes(endpointId);
 }

@@ -22,7 +22,7 @@ type PassedOver = { accounts: readonly string[]; endpoints: readonly string[] };
 const renewEveryMs = 3000;
 /** Time for which a new lease of 10 s certainly holds. The margin covers a pause of the process between checking the time and sending. */
 const certainMs = 9000;
-/** A drained queue is noted after this time, shortly before it is released. Steady traffic thus avoids a write for each event. */
+/** Time after which a drained queue's next due time is stored, shortly before its release. Steady traffic thus avoids a write per event. */
 const drainedMs = 900;
 /** An idle queue is kept for this time, so that steady traffic does not take a lease for each event. */
 const idleMs = 1000;
@@ -122,7 +122,7 @@ export class HeldQueues {
       return;
     }
     await this.#releaseIdle();
-    // Transactions that write outcomes or new deliveries often lock a busy endpoint's row. A skipped renewal is retried at once.
+    // Transactions that write outcomes or new deliveries often lock the row of a busy queue. A skipped renewal is retried at once.
     await this.#renew(this.all().filter(({ certainUntilMs }) => certainUntilMs < this.#renewedAt + certainMs));
   }
 
@@ -152,7 +152,7 @@ export class HeldQueues {
   }
 
   /**
-   * Releases idle queues. When no room is left, also releases the tenth held longest, preferring queues with nothing in
+   * Releases idle queues. When no room is left, also releases the 10 % held longest, preferring queues with nothing in
    * flight. The others cannot be released before their attempts end.
    */
   async #releaseIdle(): Promise<void> {

@@ -10,7 +10,7 @@ import type { TryOutcome } from './outcome.ts';
 import { type EndpointNews, writeEndpointNews, writeOutcomes } from './outcomes.sql.ts';
 
 const maxBatch = 500;
-/** A little longer than a transaction takes. Nothing waits for an outcome, and writing each alone costs PostgreSQL as much as the event. */
+/** A little longer than a transaction takes. Usually nothing waits for an outcome, and a commit for each would cost as much as the event. */
 const gatherMs = 30;
 
 const tries = meter.createCounter('webhooks.tries', { description: 'Delivery attempts by outcome.' });
@@ -28,7 +28,7 @@ export class OutcomeWriter {
   readonly #clocks: Clocks;
   readonly #written: Written;
   readonly #writer: BatchWriter<TryOutcome>;
-  /** Outcomes whose write has begun. If the response to the commit is lost, the outcome is already written and is written again. */
+  /** Outcomes whose write has begun. If the response to a commit is lost, the outcome may be stored already when it is written again. */
   readonly #begun = new WeakSet<TryOutcome>();
 
   constructor(sql: Database, clocks: Clocks, log: Logger, written: Written) {

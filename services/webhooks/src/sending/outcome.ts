@@ -2,7 +2,7 @@ import { isSuccess, type PostError, type PostResult } from '@customer-platform/o
 import { dayMs, type RunEnd } from '@customer-platform/service-kit';
 import { nextWaitMs, type RetrySchedule } from './retry-schedule.ts';
 
-/** A due delivery as the dispatcher fetched it. `step` counts the attempts of this `run`. */
+/** A due delivery as the dispatcher fetched it. `run` counts restarts of the retry schedule, `step` the attempts of this run. */
 export type DueDelivery = {
   id: string;
   eventId: string;
@@ -61,8 +61,8 @@ type TryContext = {
 };
 
 /**
- * Returns the outcome of an attempt. A 2xx response delivers; an aborted attempt ends like its endpoint. A 410, or a failure after five days of
- * failures, disables the endpoint. Any other failure waits for the next attempt, and the last one is `exhausted`.
+ * Returns the outcome of an attempt. A 2xx response delivers. An aborted attempt fails as `endpoint_disabled` or `endpoint_deleted`. A 410, or a
+ * failure after five days of failures, disables the endpoint. Any other failure waits for the next attempt; after the last one, it is `exhausted`.
  */
 export function outcomeOf(delivery: DueDelivery, result: PostResult, context: TryContext): TryOutcome {
   const { accountId, endpointId, url, at, endedAt, schedule, random } = context;

@@ -5,7 +5,7 @@ import type { TryOutcome } from './outcome.ts';
 /** Returns an account's current time. */
 type NowOf = (of: { accountId: string }) => Date;
 
-/** Results for an endpoint: whether an attempt succeeded, when the first later one failed, and why to disable the endpoint. */
+/** Results for an endpoint: whether an attempt succeeded, when the first failure after the last success was, and why to disable it. */
 export type EndpointNews = QueueKey & {
   url: string;
   delivered: boolean;
@@ -16,8 +16,8 @@ export type EndpointNews = QueueKey & {
 /**
  * Updates `failing_since` where failing begins or ends, disables endpoints, and queues their announcements. Compares
  * with the stored row, because another process may have written since. Ignores results of a URL that was replaced.
- * Disabling also ends a pause, so that pending deliveries end. Skips endpoints that another transaction has locked, and
- * returns the ids of those with changes to write.
+ * Disabling also clears the queue's pause, so that pending deliveries end. Skips endpoints that another transaction has
+ * locked, and returns the ids of skipped ones, whose outcomes the caller retries.
  */
 export async function writeEndpointNews(tx: Sql, news: readonly EndpointNews[], nowOf: NowOf): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
@@ -56,11 +56,11 @@ export async function writeEndpointNews(tx: Sql, news: readonly EndpointNews[], 
 }
 
 /**
- * Writes `tries` rows and the resulting delivery states in two statements per batch. A delivery that ended or was
- * redelivered during its attempt gets the row but keeps its state; a success still makes an ended one delivered. Queues
- * learn when their next attempt is due, also for a redelivery: looks skipped it while it was in flight. Returns these
- * queues' endpoints. A separate statement locks queues before deliveries, which prevents deadlocks: see ADR 27. If
- * `mayBeWritten`, outcomes already written change nothing, and their queues are looked at again.
+ * Writes attempts and the resulting delivery states in two statements per batch. The attempt is always written. The
+ * state changes if the delivery is still pending in the same run, or if the attempt succeeded in the same run. Also sets
+ * when the queues are due next, and returns their endpoints. A separate statement locks queues before deliveries, in
+ * the order of all transactions (ADR 27). If `mayBeWritten`, outcomes already stored change nothing, and their queues
+ * are looked at again.
  */
 export async function writeOutcomes(
   tx: Sql,

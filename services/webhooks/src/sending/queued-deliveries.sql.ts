@@ -3,7 +3,7 @@ import { type Look, maxMoved, type QueueRows, type Sql } from '@customer-platfor
 import { makeDue } from './dispatch.sql.ts';
 
 /**
- * Makes at most `maxMoved` deliveries that wait after a failed attempt due now, and returns how many. Each then makes
+ * Sets deliveries that wait after a failed attempt to due now, at most `maxMoved`, and returns how many. Each then makes
  * its next scheduled attempt. Locks queues before deliveries, as everywhere.
  */
 export async function retryDeliveries(tx: Sql, _: QueueRows, part: QueuePart, now: Date): Promise<number> {
@@ -30,7 +30,7 @@ interface Described {
   traceId: string | null;
 }
 
-/** Adds to endpoints when they began to fail, and their last error with its trace. */
+/** Adds three details to each endpoint: when it began to fail, its last error, and the trace of that. */
 export async function describeEndpoints(sql: Sql, owners: OwnerDepth[]): Promise<OwnerDepth[]> {
   const ofEndpoints = owners.filter(({ endpoint }) => endpoint !== null);
   const rows = await sql<Described[]>`

@@ -11,6 +11,7 @@ export type QueueState = DueQueue & {
   endpoint: {
     url: string;
     isActive: boolean;
+    /** Paused by the customer. Pauses of operators are elsewhere. */
     isPaused: boolean;
     secrets: StoredSecret[];
     failingSince: Date | null;

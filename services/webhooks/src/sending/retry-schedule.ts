@@ -1,4 +1,4 @@
-/** The waits in ms before each attempt. The first wait counts from the event. */
+/** The waits in ms before each attempt. The first wait counts from the time at which the event is recorded. */
 export type RetrySchedule = readonly number[];
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -8,7 +8,7 @@ const mostEnded = 1_000;
 
 /**
  * Ends due deliveries whose events are older than `eventsKeptMs`, and returns whether it ended any. An endpoint paused
- * for weeks may have millions of them before the first that can be sent. Their payloads are gone.
+ * for weeks may have millions of them before the first that can be sent. Their events may be gone.
  */
 export async function endTooOld(sql: Database, states: readonly QueueState[], eventsKeptMs: number): Promise<boolean> {
   const having = states.filter(({ hasTooOld, endpoint }) => hasTooOld && endpoint?.isActive && !endpoint.isPaused);
@@ -25,7 +25,7 @@ export async function endTooOld(sql: Database, states: readonly QueueState[], ev
 
 /**
  * Ends the deliveries that are too old among an endpoint's first pending ones, and returns how many. Separate statements lock them and check their
- * events: see ADR 27. A subquery hides the limit from the planner, which might otherwise sort all rows.
+ * events, because one can crash PostgreSQL 18 up to 18.4 (ADR 27). A subquery hides the limit from the planner, which might otherwise sort all rows.
  */
 async function endFirst(
   tx: Sql,

@@ -55,7 +55,7 @@ function send(delivery: DueDelivery, endpoint: HeldEndpoint, poster: Poster, { a
   return poster.post({ poolKey, url, headers, body, continuesTrace: true });
 }
 
-/** Like `send`, within a span of the trace that began with the client's request. The request passes the trace on to the endpoint. */
+/** Like `send`, within a span of the trace that began with the client's request. The POST carries the trace to the endpoint. */
 function sendInSpan(
   delivery: DueDelivery,
   endpoint: HeldEndpoint,

@@ -6,8 +6,8 @@ const maxReady = 2000;
 const [maxFetched, fetchedShare] = [33_554_432, 262_144];
 
 /**
- * Returns the endpoints whose deliveries are to be fetched now. While enough deliveries can start by `canTake`, it skips accounts that already have
- * one for an endpoint that can start. Others then need not wait for those turns, nor for a hanging endpoint of the same account. While very much is
+ * Returns the endpoints whose deliveries are to be fetched now. While enough deliveries can start by `canTake`, it skips accounts that have a fetched
+ * delivery for an endpoint that can start. So a read serves accounts with nothing to start; a hanging endpoint does not count. While very much is
  * fetched, it skips accounts that hold their share, because many hanging endpoints would fill the memory.
  */
 export function wantingEndpoints(

@@ -4,7 +4,7 @@ import type { Bus } from '@customer-platform/service-kit';
 /** Topics between this service's processes: one announces open streams, the other names accounts with new events. */
 const interestTopic = 'event-streams';
 const recordedTopic = 'recorded-events';
-/** Interval at which a process with open streams announces them, and how long that counts: two may be lost. */
+/** Interval at which a process with open streams announces them, and how long an announcement counts. Two in a row may be lost. */
 const sayEveryMs = 5_000;
 const interestMs = 16_000;
 

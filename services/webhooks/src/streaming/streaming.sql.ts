@@ -29,7 +29,8 @@ export interface ReadPage {
 
 /**
  * Reads the events after each position that were recorded after `oldest`. Returns at most 200 and about 64 KiB per
- * position, but at least one. The filter is not a condition, so a read examines no more even for rare types.
+ * position, but at least one. Filtered events are read too, with a null envelope, so a rare type does not make a read scan
+ * further.
  */
 export async function readPages(sql: Sql, positions: readonly Position[], oldest: Date): Promise<ReadPage[]> {
   const places = positions.map(({ accountId, after, types }, place) => ({
