@@ -11,12 +11,12 @@ import { cacheVariables, findPython } from './environment.ts';
 const folder = import.meta.dirname;
 const found = findPython();
 
-// A machine that cannot run these names the reason among the tests, as one that did not run.
+// If this machine cannot run the tests, a skipped test names the reason.
 if ('missing' in found) it.skip(found.missing, () => undefined);
 else describe('the Python client', () => testsWith(found.python));
 
 function testsWith(python: string): void {
-  /** Runs a program of Python while this process serves the platform. Rejects with its output if it fails. */
+  /** Runs a Python program while this process serves the platform. Rejects with the program's output if it fails. */
   const run = async (args: string[], env: Record<string, string> = {}) => {
     const options = { cwd: folder, env: { ...process.env, ...cacheVariables, ...env }, timeout: 280_000 };
     await promisify(execFile)(python, args, options).catch((error: { message: string; stdout: string }) => {
@@ -24,9 +24,9 @@ function testsWith(python: string): void {
     });
   };
 
-  it('is what its generator makes of the document', () => run(['generate.py', '--check']), 300_000);
+  it('matches the output of its generator', () => run(['generate.py', '--check']), 300_000);
 
-  it('is formatted, and has no fault that ruff or strict mypy finds', async () => {
+  it('passes ruff and strict mypy', async () => {
     await run(['-m', 'ruff', 'format', '--check']);
     await run(['-m', 'ruff', 'check']);
     await run(['-m', 'mypy']);
@@ -40,7 +40,7 @@ function testsWith(python: string): void {
       const archive = join(work, 'client-python.tar.gz');
       const { stderr, status } = spawnSync('tar', ['-czf', archive, '-C', folder, ...packed], { encoding: 'utf8' });
       expect([status, stderr]).toEqual([0, '']);
-      // The environment has all that it needs and is built with: nothing is taken from the network.
+      // The environment already has the dependencies and the build backend, so pip needs no network.
       const offline = ['--no-index', '--no-deps', '--no-build-isolation'];
       await run(['-m', 'pip', 'install', ...offline, '--target', join(work, 'site'), archive]);
       platform = await startPlatform();

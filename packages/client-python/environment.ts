@@ -8,7 +8,7 @@ const requirements = join(folder, 'requirements-dev.txt');
 const environments = join(folder, '../../.platform/python');
 const installMs = 300_000;
 
-/** Variables by which the programs of Python keep their caches out of the sources. */
+/** Environment variables that keep the caches of Python tools out of the source folders. */
 export const cacheVariables: Record<string, string> = {
   MYPY_CACHE_DIR: join(environments, 'mypy'),
   RUFF_CACHE_DIR: join(environments, 'ruff'),
@@ -17,15 +17,15 @@ export const cacheVariables: Record<string, string> = {
 };
 
 /**
- * Returns the Python of an environment that has the packages of requirements-dev.txt, which is made once for a checkout. `missing` says why
- * this machine cannot have it: there is no Python 3.11 or later, or pip cannot install the packages.
+ * Returns the Python of a virtual environment with the packages of requirements-dev.txt, created once per checkout. If it cannot be created,
+ * `missing` has the reason: there is no Python 3.11 or later, or pip cannot install the packages.
  */
 export function findPython(): { python: string } | { missing: string } {
   const base = ['python3.11', 'python3', 'python'].find(isRecent);
   if (!base) return { missing: 'the Python client: there is no Python 3.11 or later' };
   const hash = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 16);
   const environment = join(environments, hash);
-  // An environment knows its own path, so it cannot be moved there once it is whole: a file marks it.
+  // A virtual environment contains its own path, so it cannot be moved into place. A file marks a complete one instead.
   const [python, mark] = [join(environment, 'bin/python'), join(environment, 'whole')];
   if (existsSync(mark)) return { python };
   rmSync(environment, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 """
 Generates the client's models, inputs, events, error classes and resources from docs/reference/openapi.json. With
---check it writes nothing, and fails if a file is not as it would be generated.
+--check, writes nothing and fails if a file is not up to date.
 
 Needs the packages of requirements-dev.txt.
 """
@@ -48,7 +48,7 @@ def _files(document: Document) -> dict[str, str]:
 
 
 def _formatted(texts: dict[str, str]) -> dict[str, str]:
-    """Formats the sources as pyproject.toml says."""
+    """Formats the sources with the settings of pyproject.toml."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             Path(folder, name).write_text(text, "utf-8")

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cacheVariables, findPython } from './environment.ts';
 
-/** Runs a program of Python with the packages of requirements-dev.txt: `node python.ts generate.py`. */
+/** Runs a Python program with the packages of requirements-dev.txt: `node python.ts generate.py`. */
 const found = findPython();
 if ('missing' in found) {
   console.error(found.missing);

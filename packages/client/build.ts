@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { build } from 'vite';
 
 /**
- * Builds the package into dist/package and packs it: JavaScript and declarations of the client, compiled without the types of Node, so that
- * it runs in browsers too, and the command line. Its few files are imported as they are; the packages of other authors that the server for
- * assistants needs are bundled into one of them, with their licences beside, so that the package has no dependencies.
+ * Builds the client and the command line into dist/package, and packs them. The client is compiled without Node's types, so it runs in
+ * browsers too. The MCP server's third-party packages are bundled into one file with their licenses, so the package has no dependencies.
  */
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
 const target = join(folder, 'dist/package');
 
 rmSync(join(folder, 'dist'), { recursive: true, force: true });
-// The client comes last: what the command line imports of it is compiled for both.
+// The client comes last: it overwrites the files that both configurations compile.
 for (const config of ['tsconfig.cli.json', 'tsconfig.build.json']) {
   execute(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(folder, config)]);
 }
@@ -46,7 +45,7 @@ interface Manifest {
   license: string;
 }
 
-/** Replaces a compiled file by one that has the packages that it imports in it. */
+/** Replaces a compiled file with a bundle that includes the packages it imports. */
 async function bundle(file: string): Promise<void> {
   await build({
     configFile: false,
@@ -65,12 +64,12 @@ async function bundle(file: string): Promise<void> {
   });
 }
 
-/** Returns a declaration file whose imports name what is in the package: the compiler rewrites those of code alone. */
+/** Returns a declaration file whose imports end in `.js`. The compiler rewrites import extensions only in code, not in declarations. */
 function withCompiledNames(file: string): string {
   return readFileSync(join(target, file), 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'");
 }
 
-/** Returns the output of a program. Ends the build with its output if it fails. */
+/** Returns a program's standard output. If the program fails, prints its output and exits. */
 function execute(program: string, args: string[]): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
   if (status === 0) return stdout;

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { Command } from './commands.ts';
 import { flagName, flagValue } from './flags.ts';
 
-/** A request as the command line describes it. */
+/** A parsed command line. */
 export interface CommandRequest {
   command: Command;
   /** The operation's path with its parameters. */
@@ -12,7 +12,7 @@ export interface CommandRequest {
   isJson: boolean;
 }
 
-/** Returns the request of one of the commands of a name: the one that takes as many arguments. Throws an Error that says what is wrong. */
+/** Parses the arguments of the command whose number of parameters matches, among those of one name. Throws an Error if they are invalid. */
 export function readArguments(candidates: Command[], args: string[]): CommandRequest {
   const names = candidates.flatMap(({ flags }) => flags.map(({ field }) => flagName(field)));
   const { values, positionals } = parseArgs({
@@ -36,11 +36,11 @@ export function readArguments(candidates: Command[], args: string[]): CommandReq
     fields[flag.field] = flagValue(flag, texts.map(String));
   }
   const missing = command.flags.filter((flag) => flag.isRequired && !(flag.field in fields));
-  if (missing.length > 0) throw new Error(`missing: ${missing.map((flag) => `--${flagName(flag.field)}`).join(', ')}`);
+  if (missing.length > 0) throw new Error(`needs ${missing.map((flag) => `--${flagName(flag.field)}`).join(', ')}`);
   return { command, path: pathOf(command, positionals), fields, isJson: values.json === true };
 }
 
-/** A boolean flag may stand alone: `--attention` is `--attention true`. */
+/** Adds `=true` to a boolean flag without a value: `--attention` means `--attention true`. */
 function withTrue(candidates: Command[], args: string[]): string[] {
   const flags = candidates.flatMap((command) => command.flags).filter(({ kind }) => kind === 'boolean');
   const names = new Set(flags.map(({ field }) => `--${flagName(field)}`));
@@ -51,7 +51,7 @@ function withTrue(candidates: Command[], args: string[]): string[] {
 }
 
 function pathOf({ operation, parameters }: Command, positionals: string[]): string {
-  // As a segment of a URL these would name another path than the operation's.
+  // These values would change the path of the operation's URL.
   const misleading = positionals.findIndex((each) => ['', '.', '..'].includes(each));
   if (misleading >= 0) throw new Error(`<${parameters[misleading]}> must not be "${positionals[misleading]}"`);
   const path = operation?.path ?? '';

@@ -11,7 +11,7 @@ import {
 } from '../test/operator-fixtures.ts';
 import { useStandIn } from '../test/stand-in-control-plane.ts';
 
-const rest = 'Then Redis, PostgreSQL and the log of NATS: see docs/operations.md';
+const rest = 'Next, check Redis, PostgreSQL and the NATS log: see docs/operations.md';
 const idle = { size: 10, used: 0, waiting: 0 };
 const { plane, run: runTool } = useStandIn();
 const run = async (...args: string[]) => await runTool(['check', ...args]);
@@ -28,13 +28,13 @@ beforeEach(() => {
 });
 
 describe('the check', () => {
-  it('has one line for rows without a problem, in the order of the table, and asks for what concerns the account', async () => {
+  it('has one line for rows without a problem, in the order of the table, and limits its requests to the account', async () => {
     const { exitCode, output } = await run('--account', idOf(1));
     expect([exitCode, output.split('\n')]).toEqual([
       0,
       [
         `ok: 1 services, 2 health ${idOf(1)}, 3 queues list, 4`,
-        'endpoints failing (active ones), 5 dead list, 6 traces list',
+        'endpoints failing (active only), 5 dead list, 6 traces list',
         rest,
       ],
     ]);
@@ -48,7 +48,7 @@ describe('the check', () => {
     });
   });
 
-  it('says of each row what to look at and on which page, ten of each, whole, control characters as escapes', async () => {
+  it('shows up to ten findings of each row, uncut and with control characters escaped, and the runbooks', async () => {
     const waiting = liveProcess({ pid: 4711, pool: idle, waiting_for: 'Redis' });
     plane.give('listServices', {
       data: [liveProcess({ pool: { size: 10, used: 10, waiting: 4 } }), waiting],
@@ -84,22 +84,22 @@ describe('the check', () => {
         `     \\u001b[2J${'r'.repeat(106)}`,
         `     ${'r'.repeat(115)}`,
         `     ${'r'.repeat(79)}`,
-        '     webhooks deliveries: 2 dead, 3 wait after a failure, paused in part',
+        '     webhooks deliveries: 2 dead, 3 waiting for a retry, partly paused',
         '     see docs/runbooks/outbox-stuck.md',
         '     see docs/runbooks/dead-events.md',
         '     see docs/runbooks/endpoint-failing.md',
         '     see docs/runbooks/deliveries-late.md',
         '4  look     endpoints failing',
         '     webhooks does not respond: its endpoints are not listed',
-        `     ${idOf(21)} fails for 3h, 17 pending: 503 Service Unavailable`,
+        `     ${idOf(21)} has failed for 3h, 17 pending: 503 Service Unavailable`,
         '     see docs/runbooks/service-gone.md',
         '     see docs/runbooks/endpoint-failing.md',
         '5  look     dead list',
         ...Array(10).fill(`     ${idOf(7)} of calendar contact.updated: version must be a number`),
-        '     and 90 more at least',
+        '     and at least 90 more',
         '     see docs/runbooks/dead-events.md',
         '6  look     traces list --request-status error',
-        `     ${'f'.repeat(32)} of bookAppointment failed after 5,012 ms, begun 30s ago`,
+        `     ${'f'.repeat(32)} of bookAppointment failed after 5,012 ms, started 30s ago`,
         '     see docs/runbooks/error-budget-burn.md',
         '7  look     addresses list',
         '     203.0.113.7 sent 30 invalid keys in the last hour, the last at 2026-11-20 11:58Z',
@@ -110,7 +110,7 @@ describe('the check', () => {
     ]);
   });
 
-  it('says of a row that is refused that it is unknown, and ends with 1', async () => {
+  it('shows a row as unknown if its request is refused, and exits with 1', async () => {
     plane.respondWith('listTraces', 404, {
       error: { code: 'not_found', message: 'Traces are at https://traces.example' },
     });
@@ -119,7 +119,7 @@ describe('the check', () => {
     expect(output.split('\n')).toEqual([
       '6  unknown  traces list --request-status error',
       '     not_found: Traces are at https://traces.example',
-      'ok: 1 services, 2 attention, 3 queues list, 4 endpoints failing (active ones), 5',
+      'ok: 1 services, 2 attention, 3 queues list, 4 endpoints failing (active only), 5',
       'dead list, 7 addresses list',
       rest,
     ]);
@@ -127,7 +127,7 @@ describe('the check', () => {
     expect(rows[5]).toMatchObject({ verdict: 'unknown', findings: [], refusal: { code: 'not_found' } });
   });
 
-  it('names a bus that does not respond once, and the rows that are unknown because of it on one line', async () => {
+  it('names a bus that does not respond once, and lists the rows that are unknown without it on one line', async () => {
     plane.give('listServices', { data: [], gone: ['gateway', 'webhooks'] });
     plane.give('listQueues', { data: [queue({ dead: 2 })], gone: ['gateway', 'webhooks'] });
     const attention = { channels: [], accounts: [], endpoints: [], addresses: [], gone: ['webhooks' as const] };
@@ -139,13 +139,13 @@ describe('the check', () => {
       '     NATS does not respond: the services may still be running',
       '     see docs/runbooks/outbox-stuck.md',
       'unknown while NATS does not respond: 2 attention, 3 queues list',
-      'ok: 4 endpoints failing (active ones), 5 dead list, 6 traces list, 7 addresses',
+      'ok: 4 endpoints failing (active only), 5 dead list, 6 traces list, 7 addresses',
       'list',
       rest,
     ]);
   });
 
-  it('sends no more requests where the control plane refuses the first or does not respond', async () => {
+  it('sends no more requests if the control plane refuses the first or does not respond', async () => {
     const unreachable = await runTool(['check'], { ADMIN_URL: 'http://127.0.0.1:1' });
     expect([unreachable.exitCode, unreachable.output.split('\n')[0]]).toEqual([1, '1  unknown  services']);
     const wrong = await runTool(['check', '--json'], { ADMIN_TOKEN: 'wrong' });
@@ -153,7 +153,7 @@ describe('the check', () => {
     expect(plane.seen).toEqual([]);
   });
 
-  it('names everything that an account meets, each with the commands that mend it and its page', async () => {
+  it('lists all problems of an account, each with the commands that fix it and its runbook', async () => {
     const at = '2026-11-20T11:58:00.000Z';
     const endpoint = { url: 'https://hooks.example.com/in', active: true, paused: false, disabled_reason: null };
     const state = { ...endpoint, failing_since: null, pending: 0, failed_24h: 0 };
@@ -211,22 +211,22 @@ describe('the check', () => {
         'the account is suspended',
         look(`audit --account ${idOf(1)}`),
         update('--status active'),
-        'modules off, or not in the plan: crm, cdp; refused with 404 in the last hour: 4',
+        'modules switched off or not in the plan: crm, cdp; requests refused with 404 in the last hour: 4',
         look(`audit --account ${idOf(1)}`),
         update(`--modules '{"crm":{"on":true},"cdp":{"on":true}}'`),
-        "key shop (…7gQz): 30 of 120 requests got 429 in the last hour, from 203.0.113.7; the account's limit is 600 per minute. Lowered by us: see audit. Leaked: rotate. Wanted: raise",
+        "key shop (…7gQz): 30 of 120 requests got 429 in the last hour, from 203.0.113.7; the account's limit is 600 per minute. Lowered by us? See audit. Key leaked? Rotate it. Load wanted? Raise the limit",
         look(`audit --account ${idOf(1)}`),
         rotate(3),
         update(rate),
-        'key old (…bbbb) ended at 2026-11-20 11:58Z and is used still: 9 requests in the last hour (invalid_key: 5), from 203.0.113.8',
+        'key old (…bbbb) ended at 2026-11-20 11:58Z but is still used: 9 requests in the last hour (invalid_key: 5), from 203.0.113.8',
         look(`audit --account ${idOf(1)}`),
-        'key own (…cccc): 3 of 9 requests got 429 in the last hour, from 203.0.113.8; its own limit is 60 per minute: a new key can have another. Lowered by us: see audit. Leaked: rotate. Wanted: raise',
+        'key own (…cccc): 3 of 9 requests got 429 in the last hour, from 203.0.113.8; its own limit is 60 per minute: only a new key can have another. Lowered by us? See audit. Key leaked? Rotate it. Load wanted? Raise the limit',
         look(`audit --account ${idOf(1)}`),
         rotate(9),
         change(`keys create ${idOf(1)} --name NAME --mode MODE --scopes SCOPES ${rate}`),
         '35 of 200 requests were refused in the last hour: rate_limited 30, invalid_key 5',
         look(`traces list --account ${idOf(1)} --status-code 4xx`),
-        'channel sms: http refuses the credentials since 2026-11-20 11:58Z: 401; 3 messages wait. The customer sets the channel up again, then what waits goes out by itself',
+        'channel sms: http has refused the credentials since 2026-11-20 11:58Z: 401; 3 messages wait. After the customer sets up the channel again, waiting messages are sent automatically',
         'messages by sms: 25 failed in the last day (rejected), the last at 2026-11-20 11:58Z: no route',
         change(`messages resend ${idOf(1)} --since ${since} --code rejected`),
         'plans: 2 failed in the last day, the last: Step 1: the stage is not there',
@@ -240,7 +240,7 @@ describe('the check', () => {
     ]);
     const { rows } = JSON.parse((await run('--account', idOf(1), '--json')).output);
     expect(rows[1].findings.at(-1)).toEqual({
-      text: `endpoint ${idOf(6)} (https://hooks.example.com/in) is paused, 7 wait`,
+      text: `endpoint ${idOf(6)} (https://hooks.example.com/in) is paused, pending: 7`,
       mends: [`queues resume webhooks deliveries --endpoint ${idOf(6)}`],
       runbooks: ['endpoint-failing'],
     });
@@ -267,8 +267,8 @@ describe('the check', () => {
       '     account Acme, in the last hour: 25 messages failed, 9 of 90 requests',
       '     refused',
       check,
-      '     account Acme: channel sms: http refuses the credentials since 2026-11-20',
-      '     09:00Z: 401',
+      '     account Acme: channel sms: http has refused the credentials since',
+      '     2026-11-20 09:00Z: 401',
       check,
       `     account Acme: endpoint ${gone.id}`,
       '     (https://hooks.example.com/in) is disabled: The endpoint responded with 410',
@@ -279,7 +279,7 @@ describe('the check', () => {
       '     see docs/runbooks/key-leaked.md',
       '     see docs/runbooks/channel-failing.md',
       '     see docs/runbooks/endpoint-failing.md',
-      'ok: 1 services, 3 queues list, 4 endpoints failing (active ones), 5 dead list, 6',
+      'ok: 1 services, 3 queues list, 4 endpoints failing (active only), 5 dead list, 6',
       'traces list, 7 addresses list',
       rest,
     ]);

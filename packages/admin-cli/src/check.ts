@@ -8,32 +8,32 @@ import { attentionFindings, healthFindings } from './customer-findings.ts';
 import { drawFindings, type Finding, findingsOf, goneFindings } from './findings.ts';
 import { paint, printable, wrap } from './text.ts';
 
-/** The outcome of one row: `look` where there are findings, `unknown` where there was no response, a refusal, or no bus. */
+/** The result of one row: `look` if it has findings, `unknown` if there was no response, an error, or no bus. */
 export interface CheckedRow {
-  /** The command that shows all of it. */
+  /** The command that shows the full list. */
   command: string;
   verdict: 'ok' | 'look' | 'unknown';
   findings: Finding[];
-  /** There are more than were read. */
+  /** Whether the list has more entries than were read. */
   hasMore?: boolean;
-  /** Services that did not reply. */
+  /** Services that did not respond. */
   gone?: readonly string[];
   refusal?: Refusal;
 }
 
 /** Deadline of each request. */
 const timeoutMs = 15_000;
-/** Findings that are read of a list, and that are shown of a row. */
+/** Most entries that are read of a list, and most findings that are shown of a row. */
 const limit = 100;
 const shownFindings = 10;
 const indent = '     ';
-const colours = { ok: 'green', look: 'yellow', unknown: 'red' } as const;
+const colors = { ok: 'green', look: 'yellow', unknown: 'red' } as const;
 const withoutBus = { code: 'service_unavailable', message: 'unknown while NATS does not respond' };
 
 /**
- * Checks what docs/operations.md has somebody look at whose customers complain, in that order, as far as the control plane says it: seven
- * requests at most, which change nothing. Without a response to the first, the others are not sent. While the bus does not respond, rows that
- * lack services because of it have no findings: they would only repeat that.
+ * Runs the checks of docs/operations.md for complaints, in that order, as far as the control plane knows the answers. Sends at most seven
+ * requests, which change nothing. If the first gets no response, the others are not sent. While the bus does not respond, rows with missing
+ * services are unknown and have no findings, since these would only repeat that.
  */
 export async function check(plane: ControlPlane, account: string | undefined): Promise<CheckedRow[]> {
   const services = await readList(plane, 'listServices', 'services', {});
@@ -50,7 +50,7 @@ export async function check(plane: ControlPlane, account: string | undefined): P
     readList(plane, 'listEndpoints', `endpoints failing${flag}`, { ...part, failing: true }),
     readList(plane, 'listDeadEvents', `dead list${flag}`, part),
     readList(plane, 'listTraces', `traces list --request-status error${flag}`, { ...part, request_status: 'error' }),
-    // Addresses are of no account.
+    // Addresses do not belong to an account.
     ...(account === undefined ? [readList(plane, 'listAddresses', 'addresses list', { limit })] : []),
   ]);
   const known = others.map((row): CheckedRow => {
@@ -87,16 +87,16 @@ async function read<Response>(
 }
 
 /**
- * Returns a check for people, rows with a problem first: a row's verdict and its command, then its findings whole, each with the commands that
- * mend it, and their pages. Rows without a problem are one line, and so are those that nothing is known of without the bus.
+ * Formats a check for people, rows with problems first. Such a row has its verdict and command, then its findings with the commands that fix
+ * them, and their runbooks. All rows without a problem share one line, and so do the rows that are unknown without the bus.
  */
 export function drawCheck(rows: readonly CheckedRow[], columns: number, stream?: Writable): string {
   const problems: string[] = [];
   const joined = { ok: [] as string[], unknown: [] as string[] };
   for (const [index, row] of rows.entries()) {
     const { command, verdict, refusal } = row;
-    // Disabled endpoints are in the second row.
-    const name = `${index + 1} ${command.split(' --')[0]!.replace(/^endpoints failing/, '$& (active ones)')}`;
+    // The second row has the disabled endpoints.
+    const name = `${index + 1} ${command.split(' --')[0]!.replace(/^endpoints failing/, '$& (active only)')}`;
     if (verdict === 'ok') joined.ok.push(name);
     else if (refusal === withoutBus) joined.unknown.push(name);
     else {
@@ -104,15 +104,15 @@ export function drawCheck(rows: readonly CheckedRow[], columns: number, stream?:
       const lines = refusal
         ? wrap(printable(`${refusal.code}: ${refusal.message}`), columns, indent)
         : drawFindings(row.findings, columns, { indent, shown: shownFindings, hasMore: row.hasMore, stream });
-      problems.push(paint(colours[verdict], heading, stream), ...lines);
+      problems.push(paint(colors[verdict], heading, stream), ...lines);
     }
   }
   const lineOf = (verdict: keyof typeof joined, title: string) =>
     joined[verdict].length === 0
       ? []
       : wrap(printable(`${title}: ${joined[verdict].join(', ')}`), columns).map((line) =>
-          paint(colours[verdict], line, stream),
+          paint(colors[verdict], line, stream),
         );
-  const rest = 'Then Redis, PostgreSQL and the log of NATS: see docs/operations.md';
+  const rest = 'Next, check Redis, PostgreSQL and the NATS log: see docs/operations.md';
   return [...problems, ...lineOf('unknown', withoutBus.message), ...lineOf('ok', 'ok'), rest].join('\n');
 }

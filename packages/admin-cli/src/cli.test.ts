@@ -25,7 +25,7 @@ async function run(...args: string[]) {
   return await runCommand(args, env(), nowhere);
 }
 
-/** Runs a command for machines and reads what it prints. */
+/** Runs a command with --json and parses its output. */
 async function json(...args: string[]) {
   const { exitCode, output } = await run(...args, '--json');
   expect([exitCode, output]).toEqual([0, expect.any(String)]);
@@ -33,7 +33,7 @@ async function json(...args: string[]) {
 }
 
 describe('the admin tool', () => {
-  it('makes, shows, changes and lists accounts', async () => {
+  it('creates, shows, changes and lists accounts', async () => {
     const flags = ['--name', 'Acme', '--timezone', 'Europe/Berlin', '--plan', '{"name":"x"}'];
     const account = await json('accounts', 'create', ...flags);
     expect(account).toMatchObject({ name: 'Acme', timezone: 'Europe/Berlin', country: 'DE', plan: { name: 'x' } });
@@ -62,14 +62,14 @@ describe('the admin tool', () => {
     expect(data[0].revoked_at).not.toBeNull();
   });
 
-  it('keeps teams', async () => {
+  it('manages team members', async () => {
     const account = await json('accounts', 'create', '--name', 'Team');
     const member = await json('members', 'add', account.id, '--name', 'Ada', '--email', 'ada@example.com');
     await json('members', 'remove', account.id, member.id);
     expect((await json('members', 'list', account.id)).data).toEqual([{ ...member, active: false }]);
   });
 
-  it('prints for people: a line a field, a secret with its only response, a table for lists', async () => {
+  it('prints one line per field, a secret only in its own response, and a table for lists', async () => {
     const { id } = await json('accounts', 'create', '--name', 'Readable');
     const key = await run('keys', 'create', id, '--name', 'k', '--mode', 'test', '--scopes', '*');
     expect(key.output).toMatch(/^key\s+cp_test_\w+$/m);
@@ -79,7 +79,7 @@ describe('the admin tool', () => {
     expect(list.output).toMatch(/^more: --starting-after [0-9a-f-]{36}$/m);
   });
 
-  it('ends with 1 and the reason where it is refused', async () => {
+  it('exits with 1 and the reason for an error response or no response', async () => {
     const refused = await run('accounts', 'get', 'nobody');
     expect(refused.exitCode).toBe(1);
     expect(refused.output).toMatch(/^refused \(404 not_found\): /);
@@ -94,7 +94,7 @@ describe('the admin tool', () => {
     }
   });
 
-  it('finds a local start by what that has written', async () => {
+  it('finds a local platform by the files of npm start', async () => {
     const directory = mkdtempSync(join(nowhere, 'platform-'));
     const write = (file: string, content: object) => writeFileSync(join(directory, file), JSON.stringify(content));
     const list = async (where: NodeJS.ProcessEnv) => await runCommand(['accounts', 'list'], where, directory);
@@ -102,7 +102,7 @@ describe('the admin tool', () => {
     const port = new URL(platform.adminUrl).port;
     expect((await list({ ADMIN_PORT: port })).exitCode).toBe(0);
     write('addresses.json', { gateway: platform.gatewayUrl, admin: platform.adminUrl });
-    // A start without demo data leaves the file of an earlier one.
+    // A start without demo data leaves the file of an earlier start.
     write('demo.json', { admin: 'http://127.0.0.1:1', admin_token: 'of an earlier start' });
     expect((await list({})).exitCode).toBe(0);
     write('addresses.json', { admin: 'http://127.0.0.1:1' });
@@ -113,7 +113,7 @@ describe('the admin tool', () => {
     expect(await list({})).toEqual({ exitCode: 1, output });
   });
 
-  it('is a program that prints to standard output and says by its exit code how it went', async () => {
+  it('is a program that prints to the standard output and reports success by its exit code', async () => {
     const entry = join(import.meta.dirname, 'cli.ts');
     const start = (...args: string[]) =>
       new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {

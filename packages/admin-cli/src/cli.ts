@@ -17,19 +17,19 @@ import { show } from './show.ts';
 import { jsonLine, printable } from './text.ts';
 import { runTop, type Terminal } from './top.ts';
 
-/** Result of a run of the tool; the exit code is 0 for done, 1 for refused or unreachable, 2 for wrong usage. */
+/** The result of a command. The exit code is 0 for success, 1 for an error response or no response, 2 for wrong usage. */
 export interface Outcome {
   exitCode: 0 | 1 | 2;
   output: string;
 }
 
 const timeoutMs = 15_000;
-/** Tables fit a terminal of this width, also where there is none or it is narrower. */
+/** Width of tables without a terminal, and the smallest width of tables in a terminal. */
 const leastColumns = 80;
 
 /**
- * Runs one command of the control plane's tool. `platformDirectory` is where a local start keeps its secrets. The
- * terminal gives tables their width; only the live view writes to it.
+ * Runs one command. `platformDirectory` is where `npm start` stores its secrets and addresses. The terminal sets the
+ * width of tables. Only the live view writes to it.
  */
 export async function runCommand(
   args: string[],
@@ -84,8 +84,8 @@ async function perform(
 }
 
 /**
- * Returns, before a queue is resumed, what to say of a resume that lifts no pause, which the control plane takes for done: the pauses that there
- * are. Undefined where the queue has a pause of exactly this account and endpoint.
+ * Returns a message with the existing pauses if a resume would lift none; undefined if it lifts a pause of exactly this account and endpoint.
+ * The control plane responds with success either way.
  */
 async function nothingToResume(
   plane: ControlPlane,
@@ -98,7 +98,7 @@ async function nothingToResume(
   const { pauses } = body as Body<'getQueue'>;
   if (pauses.some((pause) => pause.account === account && pause.endpoint === endpoint)) return undefined;
   const others = pauses.map((pause) => `paused: ${printable(pauseText(pause, now))}`);
-  return ['nothing to resume: that was not paused', ...others].join('\n');
+  return ['nothing to resume: no pause matches exactly', ...others].join('\n');
 }
 
 if (import.meta.main) {

@@ -3,7 +3,7 @@ import type { Body, OperationKey } from './control-plane-client.ts';
 import type { Columns } from './table.ts';
 import { age, duration, milliseconds } from './text.ts';
 
-/** A list as the control plane returns it: a page of one, or all; `gone` are services whose part it lacks. */
+/** A list or a page of a list from the control plane. The entries of services in `gone` are missing. */
 export interface List<Entry> {
   data: Entry[];
   has_more?: boolean;
@@ -11,10 +11,10 @@ export interface List<Entry> {
   gone?: string[];
 }
 
-/** An entry of the list that an operation returns. */
+/** An entry of an operation's list. */
 export type EntryOf<Key extends OperationKey> = Body<Key> extends List<infer Entry> ? Entry : never;
 
-/** Columns whose titles are their fields. */
+/** Columns whose titles are the names of their fields. */
 const same = <Name extends string>(...names: Name[]) =>
   Object.fromEntries(names.map((name) => [name, name])) as { [Each in Name]: Each };
 
@@ -35,7 +35,7 @@ export const queueColumns: Columns<Omit<Queue, 'history'>> = {
   error: errorText,
 };
 
-/** Columns of lists that are not shown field by field, by their operation. */
+/** Columns of lists by operation. A list without an entry here has a column per field. */
 export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
   listQueues: queueColumns,
   listDeadEvents: {
@@ -92,7 +92,7 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
         .map((fields) => JSON.stringify(fields, inUtc))
         .join(' → '),
   },
-  // What the request itself took and came to, then the same of all of the trace.
+  // Duration and status of the request itself, then of the whole trace.
   listTraces: {
     trace: 'trace_id',
     age: since('started_at'),
@@ -110,7 +110,7 @@ export const listColumns: { [Key in OperationKey]?: Columns<EntryOf<Key>> } = {
   },
 };
 
-/** What the entries of a list are called that can lack those of services that are gone. */
+/** Names of the entries of lists that can lack the entries of gone services. */
 export const entryNames: { [Key in OperationKey]?: string } = {
   listQueues: 'queues',
   listDeadEvents: 'dead events',
@@ -118,7 +118,7 @@ export const entryNames: { [Key in OperationKey]?: string } = {
   listServices: 'processes',
 };
 
-/** Columns of the parts of a queue by account, or by endpoint: where these have an endpoint, their account is last. */
+/** Columns of a queue's shares, by endpoint if they have one, or else by account. */
 export function partColumns(parts: readonly QueueShare[]): Columns<QueueShare> {
   const by = parts.some(({ endpoint }) => endpoint !== null) ? 'endpoint' : 'account';
   return {
@@ -135,23 +135,23 @@ function since<Field extends string>(field: Field) {
   return (row: { [Name in Field]: string | null }, now: Date) => row[field] && age(row[field], now);
 }
 
-/** Returns the lag of a queue as a duration; undefined for none. */
+/** Returns a queue's lag as a duration; undefined for no lag. */
 export function lagOf({ lag_seconds }: Pick<Queue, 'lag_seconds'>): string | undefined {
   return lag_seconds > 0 ? duration(lag_seconds) : undefined;
 }
 
-/** The last error with its age, which tells one that is over from one that goes on. */
+/** Returns the last error with its age, since an old error may be over. */
 function errorText({ last_error, last_error_at }: Pick<Queue, 'last_error' | 'last_error_at'>, now: Date) {
   return last_error && last_error_at ? `${age(last_error_at, now)} ago: ${last_error}` : last_error;
 }
 
-/** Returns what a pause holds up, by whom, since when and why. */
+/** Returns a pause's scope, actor, age and reason. */
 export function pauseText({ account, endpoint, reason, actor, at }: QueuePause, now: Date): string {
   const parts = [account && `account ${account}`, endpoint && `endpoint ${endpoint}`].filter(Boolean);
   return `${parts.join(', ') || 'whole queue'}, by ${actor} ${age(at, now)} ago: ${reason}`;
 }
 
-/** Returns the value of a field, a time of it in UTC: what was recorded has the time zone of its account. */
+/** A JSON replacer that converts times to UTC. Recorded times have the offset of their account. */
 function inUtc(name: string, value: unknown): unknown {
   return name.endsWith('_at') && typeof value === 'string' ? new Date(value).toISOString() : value;
 }

@@ -2,7 +2,7 @@ import { adminOperations } from '@customer-platform/contracts/accounts';
 import { expect, it } from '@jest/globals';
 import { commands, usage } from './commands.ts';
 
-it('there is a command for every admin operation, named by a noun and a verb or by one word, and two of the tool', () => {
+it('every admin operation has a command, named by a noun and a verb or by one word, and the tool adds two', () => {
   const forms = commands.map(({ name, parameters }) => [name, ...parameters].join(' '));
   expect(forms.join('; ').replaceAll('_id', '')).toBe(
     [

@@ -4,7 +4,7 @@ import type { adminOperations } from '@customer-platform/contracts/accounts';
 import type { Operation, ResponseOf } from '@customer-platform/contracts/core';
 import { parseJson, printable } from './text.ts';
 
-/** The control plane's address and token. `source` is that of the URL. */
+/** The control plane's address and token. `source` says where the URL comes from. */
 export interface ControlPlane {
   url: string;
   token: string;
@@ -13,23 +13,23 @@ export interface ControlPlane {
 
 export type OperationKey = keyof typeof adminOperations;
 
-/** Body of an operation's response. */
+/** The body of an operation's response. */
 export type Body<Key extends OperationKey> = ResponseOf<(typeof adminOperations)[Key]>;
 
-/** A response. `now` is the control plane's time, by its Date header; an empty body is undefined. */
+/** A response. `now` is the control plane's time, from its Date header. An empty body is undefined. */
 export interface Answer<Body> {
   body: Body;
   now: Date;
 }
 
-/** The error of an envelope, or one that stands for it where there is none. */
+/** The error of an error response, or a substitute if the response has none. */
 export interface Refusal {
   code: string;
   message: string;
   field?: string;
 }
 
-/** A request that got no result; without a status it got no response. */
+/** A request that failed. Without a status, it got no response. */
 class Refused extends Error {
   readonly refusal: Refusal;
   constructor(refusal: Refusal, status?: number, options?: ErrorOptions) {
@@ -39,14 +39,14 @@ class Refused extends Error {
   }
 }
 
-/** Returns the refusal that an error stands for. */
+/** Returns an error as a refusal. */
 export function refusalOf(error: unknown): Refusal {
   return error instanceof Refused ? error.refusal : { code: 'internal_error', message: (error as Error).message };
 }
 
 /**
- * Returns the control plane's address and token: from the environment, else from the last local start. `source` says
- * where the URL is from. Throws without a token.
+ * Returns the control plane's address and token from the environment, or else from the last `npm start`. Throws if
+ * there is no token.
  */
 export function findControlPlane(env: NodeJS.ProcessEnv, directory: string): ControlPlane {
   const addressesFile = join(directory, 'addresses.json');
@@ -54,7 +54,7 @@ export function findControlPlane(env: NodeJS.ProcessEnv, directory: string): Con
   const secrets = readJson(join(directory, 'secrets.json'));
   const token = env.ADMIN_TOKEN || secrets.ADMIN_TOKEN || readJson(join(directory, 'demo.json')).admin_token;
   if (!token) {
-    const message = 'ADMIN_TOKEN must be set, or the platform be started here with npm start';
+    const message = 'ADMIN_TOKEN must be set, or the platform must be started here with npm start';
     throw new Refused({ code: 'key_required', message });
   }
   if (env.ADMIN_URL) return { url: env.ADMIN_URL, token, source: 'ADMIN_URL' };
@@ -70,7 +70,7 @@ function readJson(file: string): Record<string, string | undefined> {
   return json as Record<string, string>;
 }
 
-/** Sends a request and reads its response. Throws if it is refused or `signal` aborts. */
+/** Sends a request and reads its response. Throws for an error response, for no response, and if `signal` aborts. */
 export async function send(
   { url, token, source }: ControlPlane,
   { method, path, body }: Pick<Operation, 'method' | 'path' | 'body'>,
@@ -92,13 +92,13 @@ export async function send(
   }
 }
 
-/** Throws for an envelope. Something that is not JSON, such as a balancer's page, counts as refused. */
+/** Returns the parsed body. Throws for an error response, and for a body that is not JSON, such as a load balancer's page. */
 function bodyOf(status: number, text: string): unknown {
   const body = parseJson(text);
   const excerpt = text.length <= 500 ? text : `${text.slice(0, 500)}…`;
   if (status < 400) {
     if (body !== undefined || text === '') return body;
-    const message = `${excerpt} is not what a control plane returns`;
+    const message = `the response must be JSON of a control plane, not ${excerpt}`;
     throw new Refused({ code: 'service_unavailable', message }, status);
   }
   const { error } = (body ?? {}) as { error?: Refusal };

@@ -4,10 +4,10 @@ import { type Finding, goneFindings } from './findings.ts';
 import { minute } from './text.ts';
 
 const dayMs = 86_400_000;
-/** Error codes that are no refusals of what is there, or are findings of their own. */
-const foundOtherwise = ['not_found', 'module_off', 'account_suspended'];
+/** Error codes that do not count as refusals, since `not_found` is common and the others are separate findings. */
+const uncountedCodes = ['not_found', 'module_off', 'account_suspended'];
 
-/** Returns what somebody should look at of what an account meets, endpoints last, since there may be many. */
+/** Returns an account's problems. Endpoints come last, since there may be many. */
 export function healthFindings(account: string, health: AccountHealth, now: Date): Finding[] {
   const { suspended, modules_off, requests, keys, messages, plans, endpoints, gone } = health;
   const { total, by_code } = requests.last_hour;
@@ -20,29 +20,29 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
 
   if (suspended) add('modules', 'the account is suspended', audit, `${update} --status active`);
   if (modules_off.length > 0) {
-    const text = `modules off, or not in the plan: ${modules_off.join(', ')}`;
-    const refused = `refused with 404 in the last hour: ${by_code.module_off ?? 0}`;
+    const text = `modules switched off or not in the plan: ${modules_off.join(', ')}`;
+    const refused = `requests refused with 404 in the last hour: ${by_code.module_off ?? 0}`;
     const on = JSON.stringify(Object.fromEntries(modules_off.map((name) => [name, { on: true }])));
     add('modules', `${text}; ${refused}`, audit, `${update} --modules '${on}'`);
   }
   for (const { id, name, last4, rate_limit, ended_at, limited, requests, addresses } of keys) {
     const named = `key ${name} (…${last4})`;
     const from = `from ${addresses.join(', ')}`;
-    // What came after its end was refused with invalid_key: without any, all its requests are of the time before.
+    // Requests after the key's end were refused with invalid_key. If there are none, all requests came before its end.
     if (ended_at !== null && by_code.invalid_key) {
-      const text = `${named} ended at ${minute(ended_at)} and is used still: ${requests} requests in the last hour`;
+      const text = `${named} ended at ${minute(ended_at)} but is still used: ${requests} requests in the last hour`;
       add('refusals', `${text} (invalid_key: ${by_code.invalid_key}), ${from}`, audit);
     }
     if (ended_at !== null || limited === 0) continue;
     const text = `${named}: ${limited} of ${requests} requests got 429 in the last hour, ${from}`;
-    const own = rate_limit && `its own limit is ${rate_limit.per_minute} per minute: a new key can have another`;
+    const own = rate_limit && `its own limit is ${rate_limit.per_minute} per minute: only a new key can have another`;
     const limit = own ?? `the account's limit is ${health.rate_limit.per_minute} per minute`;
     const raise = own ? `keys create ${account} --name NAME --mode MODE --scopes SCOPES` : update;
     const rate = `${raise} --rate-limit '{"per_minute":NUMBER,"burst":NUMBER}'`;
-    const next = 'Lowered by us: see audit. Leaked: rotate. Wanted: raise';
+    const next = 'Lowered by us? See audit. Key leaked? Rotate it. Load wanted? Raise the limit';
     add('refusals', `${text}; ${limit}. ${next}`, audit, `keys rotate ${id} --overlap-seconds 0`, rate);
   }
-  const codes = Object.entries(by_code).filter(([code]) => !foundOtherwise.includes(code));
+  const codes = Object.entries(by_code).filter(([code]) => !uncountedCodes.includes(code));
   const refused = codes.reduce((sum, [, count]) => sum + count, 0);
   if (total >= customerLimits.minRequests && refused > total * customerLimits.refusedShare) {
     const counts = codes.toSorted(([, one], [, other]) => other - one).map((pair) => pair.join(' '));
@@ -51,7 +51,7 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
   }
   for (const { channel, held, ...failing } of messages.channels.filter(({ status }) => status === 'failing')) {
     const wait = held === 1 ? '1 message waits' : `${held === 1000 ? '1,000 or more' : held} messages wait`;
-    const next = 'The customer sets the channel up again, then what waits goes out by itself';
+    const next = 'After the customer sets up the channel again, waiting messages are sent automatically';
     add('channel', `channel ${channel}: ${refusalText(failing)}; ${wait}. ${next}`);
   }
   for (const { channel, code, count, last_at, last_error } of messages.failed_24h) {
@@ -65,17 +65,17 @@ export function healthFindings(account: string, health: AccountHealth, now: Date
   for (const endpoint of endpoints) {
     const { id, url, disabled_reason, paused, pending, failed_24h } = endpoint;
     const named = `endpoint ${id} (${url})`;
-    // One that fails is in a list of its own; one that its customer switched off is as it should be.
+    // Failing endpoints are in a separate row. An endpoint that its customer switched off is not a problem.
     if (disabled_reason !== null) found.push(disabledFinding(endpoint, now));
     else if (failed_24h > 0)
-      add('failing', `${named}: deliveries given up in the last day: ${failed_24h}`, replayOf(id, now));
+      add('failing', `${named}: deliveries that ran out of retries in the last day: ${failed_24h}`, replayOf(id, now));
     if (paused)
-      add('failing', `${named} is paused, ${pending} wait`, `queues resume webhooks deliveries --endpoint ${id}`);
+      add('failing', `${named} is paused, pending: ${pending}`, `queues resume webhooks deliveries --endpoint ${id}`);
   }
   return found;
 }
 
-/** Returns the same of what all customers meet. */
+/** Returns the problems of all customers. */
 export function attentionFindings(attention: CustomerAttention, now: Date): Finding[] {
   const { channels, accounts, endpoints, gone } = attention;
   return [
@@ -83,7 +83,7 @@ export function attentionFindings(attention: CustomerAttention, now: Date): Find
     ...accounts.map(({ account, account_name, failed_messages, requests, refused, reasons }) => {
       const texts = {
         messages: `${failed_messages} messages failed`,
-        modules: `${refused} of ${requests} requests refused, most because a module is off`,
+        modules: `${refused} of ${requests} requests refused, mostly because a module is off`,
         refusals: `${refused} of ${requests} requests refused`,
       };
       const text = `account ${account_name}, in the last hour: ${reasons.map((reason) => texts[reason]).join(', ')}`;
@@ -102,7 +102,7 @@ type Channel = Pick<AccountHealth['messages']['channels'][number], 'provider' | 
 
 function refusalText({ provider, error, failing_since }: Channel): string {
   const since = failing_since ? ` since ${minute(failing_since)}` : '';
-  return `${provider} refuses the credentials${since}: ${error ?? '-'}`;
+  return `${provider} has refused the credentials${since}: ${error ?? '-'}`;
 }
 
 type Endpoint = Pick<AccountHealth['endpoints'][number], 'id' | 'url' | 'disabled_reason'>;

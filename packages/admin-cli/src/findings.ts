@@ -13,22 +13,22 @@ import { findCommands } from './commands.ts';
 import type { OperationKey } from './control-plane-client.ts';
 import { age, milliseconds, minute, paint, printable, wrap } from './text.ts';
 
-/** One thing that somebody should look at. */
+/** One problem. */
 export interface Finding {
   text: string;
-  /** Commands that mend it, without a reason for the audit log; a capital word stands for what whoever runs it fills in. */
+  /** Commands that fix the problem, without `--reason`. The operator replaces the words in capital letters. */
   mends?: readonly string[];
   /** Names of pages in docs/runbooks, one for each reason. */
   runbooks: readonly string[];
 }
 
-/** A list lacks what services that are gone have: it is not known to be empty. */
+/** Returns a finding if services are gone, since a list without their entries is incomplete. */
 export function goneFindings(gone: readonly string[], what: string): Finding[] {
   const text = goneText(gone, what);
   return text ? [{ text: `${text.who}: ${text.so}`, runbooks: [text.runbook] }] : [];
 }
 
-/** Returns what somebody should look at of the entries of a list. */
+/** Functions that return the problems among the entries of a list. */
 export const findingsOf = {
   listServices: (processes) =>
     processes.flatMap((one) => {
@@ -37,11 +37,11 @@ export const findingsOf = {
     }),
   listQueues: (queues) => queues.map(queueFinding),
   listEndpoints: (endpoints, now) =>
-    // One that is disabled is named with its reason, by what customers meet.
+    // Disabled endpoints are among the customers' findings, with their reason.
     endpoints
       .filter(({ active }) => active)
       .map(({ id, failing_since, pending, last_error }) => ({
-        text: `${id} fails for ${failing_since ? age(failing_since, now) : '-'}, ${pending} pending: ${last_error ?? '-'}`,
+        text: `${id} has failed for ${failing_since ? age(failing_since, now) : '-'}, ${pending} pending: ${last_error ?? '-'}`,
         runbooks: [runbookOf.failing],
       })),
   listDeadEvents: (events) =>
@@ -52,10 +52,10 @@ export const findingsOf = {
   listTraces: (traces, now) =>
     traces.map(({ trace_id, operation, started_at, request_duration_ms: ms }) => {
       const took = ms === null ? '' : ` after ${milliseconds(ms)} ms`;
-      const text = `${trace_id} of ${operation ?? 'a request'} failed${took}, begun ${age(started_at, now)} ago`;
+      const text = `${trace_id} of ${operation ?? 'a request'} failed${took}, started ${age(started_at, now)} ago`;
       return { text, runbooks: ['error-budget-burn'] };
     }),
-  // Of an address with more than 20, some were refused with 429.
+  // An address gets 429 after 20 invalid keys.
   listAddresses: (addresses) =>
     addresses
       .filter(({ invalid_keys }) => invalid_keys > 20)
@@ -70,8 +70,8 @@ function queueFinding(queue: Queue): Finding {
   const texts: Record<AttentionReason, string> = {
     lag: `lags by ${lagOf(queue)}`,
     dead: `${queue.dead} dead`,
-    failed: `${queue.failed_waiting} wait after a failure`,
-    paused: queue.paused ? 'paused' : 'paused in part',
+    failed: `${queue.failed_waiting} waiting for a retry`,
+    paused: queue.paused ? 'paused' : 'partly paused',
   };
   const error = queue.last_error === null ? '' : `; ${queue.last_error}`;
   return {
@@ -81,8 +81,8 @@ function queueFinding(queue: Queue): Finding {
 }
 
 /**
- * Returns findings as lines, those that are shown whole: each with the commands that mend it, ready to copy, then their pages. A command is left to
- * the terminal to wrap.
+ * Returns the first findings as lines, each with the commands that fix it, and then their runbooks. Commands are not wrapped, so that they can
+ * be copied.
  */
 export function drawFindings(
   findings: readonly Finding[],
@@ -98,15 +98,15 @@ export function drawFindings(
         ...wrap(printable(text), columns, indent),
         ...mends.map((mend) => paint('bold', `${indent}  $ ${printable(commandLine(mend))}`, stream)),
       ]),
-    ...(left > 0 ? [`${indent}and ${left} more${hasMore ? ' at least' : ''}`] : []),
+    ...(left > 0 ? [`${indent}and ${hasMore ? 'at least ' : ''}${left} more`] : []),
     ...runbooks.map((name) => paint('dim', `${indent}see docs/runbooks/${name}.md`, stream)),
   ];
 }
 
-/** `shown` is how many are shown; default: all. */
+/** `shown` is the most findings to show. Default: all. */
 type View = { indent?: string; shown?: number; hasMore?: boolean | undefined; stream?: Writable | undefined };
 
-/** Every change takes a reason. */
+/** Returns the full command line, with a reason if the command takes one. */
 function commandLine(mend: string): string {
   const { found } = findCommands(mend.split(' '));
   const takesReason = found.some(({ flags }) => flags.some(({ field }) => field === 'reason'));

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { parseJson } from './text.ts';
 
-/** A command-line flag, read from a field of the contract. */
+/** A command-line flag, derived from a field of the contract. */
 export interface Flag {
-  /** The field's name in the contract: `allowed_addresses`; on the command line `--allowed-addresses`. */
+  /** The field's name in the contract, such as `allowed_addresses`. The flag is `--allowed-addresses`. */
   field: string;
   kind: 'text' | 'number' | 'boolean' | 'list' | 'json';
   isRequired: boolean;
@@ -16,7 +16,7 @@ interface JsonSchema extends z.core.JSONSchema.BaseSchema {
   properties?: Record<string, JsonSchema>;
 }
 
-/** Returns the flags of a body's or query's fields, in their order. */
+/** Returns the flags of a body's or query's fields, in order. */
 export function flagsOf(schema: z.ZodObject | undefined): Flag[] {
   if (!schema) return [];
   const whole = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
@@ -29,12 +29,12 @@ export function flagsOf(schema: z.ZodObject | undefined): Flag[] {
   });
 }
 
-/** Returns a field's flag without its dashes: `allowed-addresses`. */
+/** Returns a field's flag without the leading dashes: `allowed-addresses`. */
 export function flagName(field: string): string {
   return field.replaceAll('_', '-');
 }
 
-/** Parses a flag's texts as its field's value. Throws an Error that names the valid form. */
+/** Parses a flag's values. Throws an Error that names the expected type. */
 export function flagValue({ field, kind }: Flag, texts: string[]): unknown {
   const text = texts.at(-1)!;
   if (kind === 'text') return text;

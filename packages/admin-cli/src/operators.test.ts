@@ -43,13 +43,13 @@ describe('commands that change something', () => {
       `dead drop ${idOf(7)} --reason test`,
       { operation: 'dropDeadEvent', params: { dead_id: idOf(7) }, fields: { reason: 'test' } },
     ],
-  ])('%s sends one request and says that it is done', async (line, expected) => {
+  ])('%s sends one request and prints done', async (line, expected) => {
     expect(await lines(line)).toEqual(['done']);
     expect(plane.seen).toEqual([expected]);
     expect(await lines(`${line} --json`)).toEqual(['{}']);
   });
 
-  it('resumes a queue after a look at its pauses, and says of one that has no pause of exactly this part that it was not paused', async () => {
+  it('checks the pauses before it resumes a queue, and says so if none matches exactly', async () => {
     const pause = { account: idOf(1), endpoint: null, reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
     plane.give('getQueue', { ...queue({ pauses: [pause] }), top: [] });
     const resume = 'queues resume webhooks deliveries';
@@ -59,7 +59,7 @@ describe('commands that change something', () => {
       { operation: 'resumeQueue', params: path, fields: { account: idOf(1), reason: 'mended' } },
     ]);
     expect(await lines(resume)).toEqual([
-      'nothing to resume: that was not paused',
+      'nothing to resume: no pause matches exactly',
       `paused: account ${idOf(1)}, by anna 1h ago: down`,
     ]);
     expect(plane.seen.at(-1)).toMatchObject({ operation: 'resumeQueue', fields: {} });
@@ -99,14 +99,14 @@ describe('commands that change something', () => {
       { since: '2026-11-20T00:00:00Z', code: 'rejected' },
       'messages are sent again',
     ],
-  ])('%s says how many it matched, and what becomes of them', async (line, operation, fields, what) => {
+  ])('%s prints how many it matched, and what happens to them', async (line, operation, fields, what) => {
     plane.give(operation, { matched: 3 });
     expect(await lines(line)).toEqual([`3 ${what}`]);
     expect(plane.seen).toMatchObject([{ operation, fields }]);
     expect(await lines(`${line} --json`)).toEqual(['{"matched":3}']);
   });
 
-  it('ends with 1 where it is refused, with --json the envelope on standard output', async () => {
+  it('exits with 1 for an error response, and with --json prints the error envelope to the standard output', async () => {
     const error = { code: 'invalid_request', message: 'queue "deliveries" has no endpoints', field: 'endpoint' };
     plane.respondWith('retryQueue', 400, { error });
     const args = words('queues retry webhooks deliveries');
@@ -119,7 +119,7 @@ describe('commands that change something', () => {
     expect([machines.exitCode, JSON.parse(machines.output)]).toEqual([1, { error }]);
   });
 
-  it('has an envelope with --json even where none came', async () => {
+  it('prints an error envelope with --json even if the response has none', async () => {
     plane.respondWith('listServices', 502, '<h1>Bad Gateway\u001b[2J</h1>');
     expect((await run(['services'])).output).toBe('refused (502 service_unavailable): <h1>Bad Gateway\\u001b[2J</h1>');
     expect(JSON.parse((await run(['services', '--json'])).output).error.code).toBe('service_unavailable');
@@ -153,7 +153,7 @@ describe('commands that change something', () => {
     'check everything',
     'top --fast',
     'top',
-  ])('%j ends with 2 and the usage, without any request', async (line) => {
+  ])('%j exits with 2 and the usage, without any request', async (line) => {
     const { exitCode, output } = await run(words(line));
     expect([exitCode, output]).toEqual([2, expect.stringContaining(words(line)[0]!)]);
     expect(plane.seen).toEqual([]);
@@ -167,7 +167,7 @@ describe('commands that show something', () => {
     expect((await lines('keys create --help')).join()).toContain('--allowed-addresses');
   });
 
-  it('lists queues in a table that fits, errors whole with their age, under the services whose queues are missing', async () => {
+  it('lists queues in a table that fits, with uncut errors and their age, below the services whose queues are missing', async () => {
     const whole = { account: null, endpoint: null };
     const pause = { ...whole, reason: 'their server is down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
     const error = 'connect ECONNREFUSED 203.0.113.9:443 after 15,000 ms and many more words';
@@ -194,7 +194,7 @@ describe('commands that show something', () => {
     expect(plane.seen.at(-1)).toMatchObject({ fields: { attention: true, history: false } });
   });
 
-  it('says of a list that lacks services which, also where it is empty, and of one that lacks the gateway that the bus is gone', async () => {
+  it('names the services that a list lacks, even if it is empty; if the gateway is gone too, names the bus', async () => {
     plane.give('listDeadEvents', { ...page(), gone: ['cdp'] });
     expect(await lines('dead list')).toEqual([
       'cdp does not respond:',
@@ -213,7 +213,7 @@ describe('commands that show something', () => {
     ]);
   });
 
-  it('lists keys with their rate and their end', async () => {
+  it('lists keys with their rate limit and end', async () => {
     const given = { mode: 'live' as const, scopes: ['*'], allowed_addresses: [], last_used_at: null };
     const key = { ...given, last4: '7gQz', created_at: '2026-11-01T08:00:00.000Z', revoked_at: null };
     const [ended, ends] = ['2026-11-20T09:00:00.000Z', '2026-11-20T12:05:00.000Z'];
@@ -233,14 +233,14 @@ describe('commands that show something', () => {
     ]);
   });
 
-  it('shows what needs attention in the words of the check, addresses too', async () => {
+  it('shows what needs attention as the check words it, with addresses', async () => {
     const [account, account_name] = [idOf(1), 'Acme'];
     const counts = { failed_messages: 0, requests: 90, refused: 60, reasons: ['modules' as const] };
     const addresses = [{ address: '203.0.113.7', invalid_keys: 130, last_at: '2026-11-20T11:58:00.000Z' }];
     const accounts = [{ account, account_name, ...counts }];
     plane.give('listAttention', { accounts, channels: [], endpoints: [], addresses, gone: [] });
     expect(await lines('attention', { COLUMNS: '120' })).toEqual([
-      'account Acme, in the last hour: 60 of 90 requests refused, most because a module is off',
+      'account Acme, in the last hour: 60 of 90 requests refused, mostly because a module is off',
       `  $ npm run -s admin -- check --account ${account}`,
       '203.0.113.7 sent 130 invalid keys in the last hour, the last at 2026-11-20 11:58Z',
       'see docs/runbooks/module-off.md',
@@ -248,7 +248,7 @@ describe('commands that show something', () => {
     ]);
   });
 
-  it('shows a queue whole in the words of the list, its pauses, its parts as a table, and the last hour where it is asked for', async () => {
+  it('shows a queue with the columns of the list, its pauses, its shares as a table, and the last hour if requested', async () => {
     const error = `503 ${'x'.repeat(200)}`;
     const pause = { account: null, endpoint: idOf(2), reason: 'down', actor: 'anna', at: '2026-11-20T11:00:00.000Z' };
     const depth = { ready: 3, running: 0, waiting: 40, dead: 0 };
@@ -281,7 +281,7 @@ describe('commands that show something', () => {
     ]);
   });
 
-  it('lists dead events with whole ids and whole reasons', async () => {
+  it('lists dead events with uncut ids and reasons', async () => {
     const long = { account: idOf(1), kind: 'contact.updated', queue: 'domain-events', reason: 'r'.repeat(300) };
     const data = [deadEvent(long), deadEvent({ id: idOf(8) })];
     plane.give('listDeadEvents', { data, has_more: true, gone: [], next: idOf(8) });
@@ -298,7 +298,7 @@ describe('commands that show something', () => {
     ]);
   });
 
-  it('shows a dead event with its fields, then its text without what a terminal would obey', async () => {
+  it('shows a dead event with its fields, then its text with control characters escaped', async () => {
     const text = '{"name":"\u001b[2Jx"}\n\tend';
     const bytes = Buffer.from(text).toString('base64');
     const headers = { 'Nats-Msg-Id': 'm\r\n1' };
@@ -308,7 +308,7 @@ describe('commands that show something', () => {
     expect(shown.slice(-4)).toEqual(['header Nats-Msg-Id: m\\r\\n1', '', '{"name":"\\u001b[2Jx"}', '    end']);
   });
 
-  it('shows a dead event that is no text as a hex dump of its first 512 bytes', async () => {
+  it('shows a binary dead event as a hex dump of its first 512 bytes', async () => {
     const bytes = Buffer.from(Array.from({ length: 600 }, (_value, index) => 255 - (index % 256)));
     plane.give('getDeadEvent', { ...deadEvent({}), bytes: bytes.toString('base64'), text: null, headers: {} });
     const shown = await lines(`dead show ${idOf(7)}`);
@@ -318,7 +318,7 @@ describe('commands that show something', () => {
     expect(dump.at(-1)).toBe('the first 512 of 600 bytes');
   });
 
-  it('lists endpoints that fail', async () => {
+  it('lists failing endpoints', async () => {
     const off = failingEndpoint({ id: idOf(22), active: false, disabled_reason: 'gone' });
     plane.give('listEndpoints', { ...page(failingEndpoint({ paused: true }), off), gone: [] });
     const below = [`  url https://hooks.example.com/in  account ${idOf(1)}`, '  error 1m ago: 503 Service Unavailable'];
@@ -330,7 +330,7 @@ describe('commands that show something', () => {
     expect(plane.seen).toMatchObject([{ operation: 'listEndpoints', fields: { failing: true } }]);
   });
 
-  it('lists live processes, and which services have none', async () => {
+  it('lists live processes, and the services without any', async () => {
     const data = [liveProcess({ pid: 4711 }), liveProcess({ waiting_for: 'Redis' })];
     plane.give('listServices', { data, gone: ['crm'] });
     expect(await lines('services')).toEqual([
@@ -344,7 +344,7 @@ describe('commands that show something', () => {
     ]);
   });
 
-  it('lists changes that operators made, targets whole and times in UTC', async () => {
+  it('lists the changes of operators, with uncut targets and times in UTC', async () => {
     const created_at = '2026-11-01T09:30:00.000+01:00';
     const by = { id: idOf(1), at: '2026-11-20T11:58:00.000Z', actor: 'anna' };
     const entry = { ...by, action: 'accounts.update' as const, account: null, reason: null, before: null };
@@ -369,7 +369,7 @@ describe('commands that show something', () => {
     expect((await lines('audit', { COLUMNS: '250' }))[1]).toMatch(/^ 2m .*"name":"B"/);
   });
 
-  it('lists traces, and none where there are none', async () => {
+  it('lists traces, and prints none for an empty list', async () => {
     plane.give('listTraces', page());
     expect(await lines('traces list')).toEqual(['none']);
     const request = { request_id: 'req_1', request_status: 'ok' as const, request_duration_ms: 35.21 };
@@ -383,7 +383,7 @@ describe('commands that show something', () => {
     ]);
   });
 
-  it('shows traffic as a table, and what an account meets without what is nothing, times in UTC', async () => {
+  it('shows traffic as a table, and the health of an account without empty values, times in UTC', async () => {
     const minute = { minute: '2026-11-20T12:58:00.000+01:00', requests: 12, s2xx: 10, s4xx: 2, s5xx: 0, limited: 2 };
     plane.give('listTraffic', { data: [{ ...minute, p99_ms: 35 }] });
     expect((await lines(`traffic --account ${idOf(1)}`))[1]).toMatch(/^2026-11-20 11:58Z +12 +10 +2 +0 +2 +35$/);
@@ -408,7 +408,7 @@ describe('commands that show something', () => {
     ]);
   });
 
-  it('finds accounts by a part of their name', async () => {
+  it('finds accounts by part of the name', async () => {
     plane.give('listAccounts', page());
     expect(await lines('accounts list --q acme')).toEqual(['none']);
     expect(plane.seen).toMatchObject([{ operation: 'listAccounts', fields: { q: 'acme' } }]);
@@ -419,7 +419,7 @@ describe('commands that show something', () => {
     ['acount list', 'accounts list'],
     ['chek', 'check'],
     ['trafic', 'traffic'],
-  ])('of %j, which there is not, says the nearest: %s', async (line, nearest) => {
+  ])('for the unknown command %j, suggests %s', async (line, nearest) => {
     const { exitCode, output } = await run(words(line));
     expect([exitCode, output.split('\n')[1]]).toEqual([2, expect.stringContaining(`  ${nearest} `)]);
   });
@@ -434,7 +434,7 @@ describe('commands that show something', () => {
     expect(plane.seen).toMatchObject([{ params: { trace_id: 'req_1' } }]);
   });
 
-  it('shows as well what a newer control plane says beyond the contract', async () => {
+  it('shows values of a newer control plane that the contract lacks', async () => {
     const entry = { at: '2026-11-20T11:58:00.000Z', actor: 'anna', action: 'queues.empty', target: 'cdp/audiences' };
     plane.respondWith('listAudit', 200, { data: [{ id: idOf(1), ...entry }], has_more: false, next: null });
     expect((await lines('audit'))[1]).toMatch(/^ 2m {2}anna {3}queues\.empty {2}cdp\/audiences/);

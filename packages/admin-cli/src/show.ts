@@ -7,12 +7,12 @@ import { type Columns, cellsOf, record, type Screen, table } from './table.ts';
 import { age, printable } from './text.ts';
 import { waterfall } from './waterfall.ts';
 
-/** Bytes of a dead event that a hex dump shows. */
+/** A hex dump shows at most this many bytes of a dead event. */
 const dumpedBytes = 512;
 
 type Entry = Record<string, unknown>;
 
-/** Responses that are neither lists nor shown as a line a field. */
+/** Responses that need their own format. */
 const views: { [Key in OperationKey]?: (body: Body<Key>, screen: Screen) => string[] } = {
   getQueue: queueLines,
   getDeadEvent: deadLines,
@@ -27,7 +27,7 @@ const views: { [Key in OperationKey]?: (body: Body<Key>, screen: Screen) => stri
   resendMessages: ({ matched }) => [`${matched} messages are sent again`],
 };
 
-/** Formats a response for people: as its operation has it, else a table for a list and a line a field for anything else. */
+/** Formats a response for people. Without a view, a list is a table, and any other response has one line per field. */
 export function show(key: OperationKey, { body, now }: Answer<unknown>, columns: number): string {
   if (body === undefined) return 'done';
   const screen = { columns, now };
@@ -37,7 +37,7 @@ export function show(key: OperationKey, { body, now }: Answer<unknown>, columns:
   return (isList ? listLines(key, body as List<Entry>, screen) : record(body as object)).join('\n');
 }
 
-/** A list under what it lacks, for none of those that respond is not none; without the bus, nothing is known of any. */
+/** Formats a list below the services whose entries are missing. If the bus is gone, an empty list is unknown and has no table. */
 function listLines(key: OperationKey, { data, next, gone = [] }: List<Entry>, screen: Screen): string[] {
   const columns = (listColumns[key] as Columns<Entry> | undefined) ?? fieldColumns(data, true);
   const isUnknown = data.length === 0 && isBusGone(gone);
@@ -53,20 +53,20 @@ function goneLines(gone: readonly string[], what: string): string[] {
   return text ? [`${text.who}:`, `${text.so}. See docs/runbooks/${text.runbook}.md`] : [];
 }
 
-/** What needs attention, in the words of `check`. */
+/** Formats the problems of all customers as `check` does. */
 function attentionLines(attention: Body<'listAttention'>, { columns, now }: Screen): string[] {
   const findings = [...attentionFindings(attention, now), ...findingsOf.listAddresses(attention.addresses)];
   return findings.length === 0 ? ['none'] : drawFindings(findings, columns);
 }
 
-/** A column for each field of any row; of lists, none for objects, nor for the account, which the command names. */
+/** Returns a column for each field of any row. Lists omit objects and the account, which the command already names. */
 function fieldColumns(rows: readonly Entry[], isList = false): Columns<Entry> {
   const names = new Set(rows.flatMap(Object.keys));
   const isHidden = (name: string) => name === 'account' || rows.some((row) => isRecord(row[name]));
   return Object.fromEntries([...names].filter((name) => !isList || !isHidden(name)).map((name) => [name, name]));
 }
 
-/** A line for each field, named by its path, and a table for each list below them; what is empty or 0 is left out. */
+/** Formats one line per field, named by its path, then a table per list. Omits empty and 0 values. */
 function sections(shown: object, screen: Screen): string[] {
   const { gone = [], ...body }: { gone?: string[] } = shown;
   const filled = leavesOf(body).filter(([, value]) => value !== 0 && value !== null && `${value}` !== '');
@@ -76,7 +76,7 @@ function sections(shown: object, screen: Screen): string[] {
   return [...goneLines(gone, 'parts'), ...record(Object.fromEntries(fields)), ...lists];
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a value of any response
+// biome-ignore lint/suspicious/noExplicitAny: a value of any shape
 type Leaf = [path: string, value: any];
 
 const leavesOf = (thing: object, prefix = ''): Leaf[] =>
@@ -88,7 +88,7 @@ function isRecord(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A queue in the words of the list, its pauses, its parts, and the last hour where it was asked for. */
+/** Formats a queue with the columns of the list, its pauses, its shares, and the last hour if requested. */
 function queueLines({ top, history, ...queue }: Body<'getQueue'>, screen: Screen): string[] {
   const { now } = screen;
   const oldest = queue.oldest_due_at && age(queue.oldest_due_at, now);
@@ -112,7 +112,7 @@ function deadLines({ bytes, text, headers, ...dead }: Body<'getDeadEvent'>): str
   return [...record(dead), ...(named.length > 0 ? named : ['headers none']), '', ...shown];
 }
 
-/** Returns the lines of a hex dump as xxd prints it: offset, sixteen bytes in pairs, and what of them is ASCII. */
+/** Returns the lines of a hex dump as xxd prints it: offset, 16 bytes in pairs, and the ASCII characters. */
 function hexDump(bytes: Buffer): string[] {
   return (bytes.toString('latin1').match(/.{1,16}/gs) ?? []).map((line, index) => {
     const pairs = Buffer.from(line, 'latin1')

@@ -8,7 +8,7 @@ const columns: Columns<Row> = { id: 'id', text: 'text', more: 'more' };
 const screen = (width: number) => ({ columns: width, now: new Date() });
 
 describe('a table', () => {
-  it('aligns what fits, numbers and durations right, and leaves out columns that are empty', () => {
+  it('aligns columns, numbers and durations to the right, and omits empty columns', () => {
     const rows = [
       { id: 'a', text: '漢字', more: '3m' },
       { id: 'bb', text: 'short', more: '120' },
@@ -19,7 +19,7 @@ describe('a table', () => {
     expect(table([], columns, screen(80))).toEqual(['none']);
   });
 
-  it('has whole cells below their rows where there is no room for their columns', () => {
+  it('puts uncut cells below their rows if their columns do not fit', () => {
     const rows = [
       { id: '1', text: 'a'.repeat(8), more: 'b'.repeat(3) },
       { id: '2', text: '-', more: '-' },
@@ -37,7 +37,7 @@ describe('a table', () => {
     ]);
   });
 
-  it('has rows that are never wider than the terminal, and shows nothing that a terminal obeys', () => {
+  it('never has rows wider than the terminal, and escapes control characters', () => {
     const text = fc.string({ unit: 'binary', maxLength: 60 });
     const row = fc.record({ id: fc.constantFrom('1', 'x'.repeat(36)), text, more: text });
     fc.assert(
@@ -57,11 +57,11 @@ describe('texts', () => {
     expect(printable('Grüße, 漢字 🎉')).toBe('Grüße, 漢字 🎉');
   });
 
-  it('are cut to columns, not to characters', () => {
+  it('are cut to terminal columns, not to characters', () => {
     expect(['abcdef', 'abcdefg', '漢字漢字'].map((text) => cut(text, 6))).toEqual(['abcdef', 'abcde…', '漢字…']);
   });
 
-  it('are whole on lines that are never wider, words apart where they fit', () => {
+  it('wrap without loss to lines that are never wider, between words where possible', () => {
     expect(wrap('the token has expired', 12, '  ')).toEqual(['  the token', '  has', '  expired']);
     fc.assert(
       fc.property(
@@ -77,12 +77,12 @@ describe('texts', () => {
     );
   });
 
-  it('are times only if they are times', () => {
+  it('are timestamps only in the format of the contracts', () => {
     const times = ['2026-11-20T12:00:00+01:00', '2026-11-20T11:00:00.000Z', '2026-99-20T11:00:00Z', '2026-11-20', 7];
     expect(times.map(isTimestamp)).toEqual([true, true, false, false, false]);
   });
 
-  it('say durations and ages in one unit', () => {
+  it('show durations and ages in one unit', () => {
     expect([0, 59.9, 60, 7199, 172_799, 172_800].map(duration)).toEqual(['0s', '59s', '1m', '1h', '47h', '2d']);
     const now = new Date('2026-11-20T12:00:00Z');
     const times = ['2026-11-20T12:57:00+01:00', '2026-11-20T12:00:00.900Z', '2026-11-20T12:05:00Z'];

@@ -1,12 +1,12 @@
 import { isTimestamp, minute, printable, widthOf } from './text.ts';
 
-/** Width in columns of the terminal, and the control plane's time: ages are right whatever this machine's clock says. */
+/** The terminal's width in columns, and the control plane's time, since the local clock may be wrong. */
 export interface Screen {
   columns: number;
   now: Date;
 }
 
-/** Columns by title, the most important first: the field that each shows, or what makes its text of a row. */
+/** Columns by title, the most important first: the name of a field, or a function that returns the cell of a row. */
 export type Columns<Row> = Record<string, (keyof Row & string) | ((row: Row, now: Date) => string | null | undefined)>;
 
 interface Measured {
@@ -17,12 +17,12 @@ interface Measured {
 }
 
 const gap = '  ';
-/** Numbers and durations are aligned right. */
+/** Numbers and durations are right-aligned. */
 const numeric = /^(?:-|[\d,]+(?:\.\d+)?[smhd]?)$/;
 
 /**
- * Returns rows as a table, the heading first. A column that has no room in the terminal goes whole below each row, with its title; one that
- * is empty in every row is left out.
+ * Returns rows as a table, the heading first. A column that does not fit into the terminal goes below each row, uncut and with its title.
+ * A column that is empty in every row is omitted.
  */
 export function table<Row extends object>(rows: readonly Row[], columns: Columns<Row>, screen: Screen): string[] {
   if (rows.length === 0) return ['none'];
@@ -46,7 +46,7 @@ export function table<Row extends object>(rows: readonly Row[], columns: Columns
   return [lineOf(kept, ({ title }) => title), ...lines];
 }
 
-/** Returns the texts of a row by column; `-` for nothing. */
+/** Returns the cells of a row by column. An empty cell is `-`. */
 export function cellsOf<Row extends object>(row: Row, columns: Columns<Row>, now: Date): Record<string, string> {
   const cells = Object.entries(columns).map(([title, of]) => {
     const value = typeof of === 'string' ? row[of] : of(row, now);
@@ -55,7 +55,7 @@ export function cellsOf<Row extends object>(row: Row, columns: Columns<Row>, now
   return Object.fromEntries(cells) as Record<string, string>;
 }
 
-/** Returns a line for each field. */
+/** Returns one line per field. */
 export function record(thing: object): string[] {
   const width = Math.max(...Object.keys(thing).map((name) => name.length));
   return Object.entries(thing).map(([name, value]) => `${name.padEnd(width)}  ${printable(textOf(value))}`);

@@ -3,22 +3,22 @@ import { styleText } from 'node:util';
 
 const wide =
   /[\u{1100}-\u{115f}\u{2e80}-\u{a4cf}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe30}-\u{fe6f}\u{ff00}-\u{ff60}\u{ffe0}-\u{ffe6}\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-/** Characters that a terminal obeys or does not show. */
+/** Characters that a terminal interprets or does not show. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
 const escapes: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** Returns a text on one line, control characters as escapes: what customers and their servers send must not steer a terminal. */
+/** Returns a string on one line with control characters escaped, so that customers' content cannot control the terminal. */
 export function printable(text: string): string {
   const unicode = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.replace(unprintable, (character) => escapes[character] ?? character.split('').map(unicode).join(''));
 }
 
-/** Returns JSON on one line, the same characters as escapes: JSON leaves some as they are, among them those that do what ESC [ does. */
+/** Returns JSON on one line with the same escapes. JSON.stringify leaves some characters as they are, such as U+009B, which acts like ESC [. */
 export function jsonLine(value: unknown): string {
   return printable(JSON.stringify(value));
 }
 
-/** Returns the value of a JSON text; undefined for any other text. */
+/** Returns a string's JSON value; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -27,7 +27,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Returns how many columns of a terminal a printable text takes. */
+/** Returns the width of a printable string in terminal columns. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) {
@@ -37,7 +37,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** Returns a text of at most `width` columns; `…` is the last of one that was longer. */
+/** Returns a string cut to at most `width` columns. A cut string ends in `…`. */
 export function cut(text: string, width: number): string {
   return widthOf(text) <= width ? text : `${beginningOf(text, width - 1)}…`;
 }
@@ -51,7 +51,7 @@ function beginningOf(text: string, width: number): string {
   return kept;
 }
 
-/** Returns a printable text as lines of at most `width` columns, each after `indent`; a word that has no room on a line is broken. */
+/** Wraps a printable string to lines of at most `width` columns, each after `indent`. Breaks a word that is longer than a line. */
 export function wrap(text: string, width: number, indent = ''): string[] {
   const room = Math.max(2, width - indent.length);
   const lines = [''];
@@ -68,7 +68,7 @@ export function wrap(text: string, width: number, indent = ''): string[] {
   return lines.map((line) => indent + line.trimEnd());
 }
 
-/** Colours a text for a terminal that has colours and whose user has not set NO_COLOR; without a terminal it stays as it is. */
+/** Colors a string if the terminal supports colors and NO_COLOR is not set. Without a terminal, returns it unchanged. */
 export function paint(format: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text: string, stream?: Writable): string {
   return stream ? styleText(format, text, { stream }) : text;
 }
@@ -80,25 +80,25 @@ export function duration(seconds: number): string {
   return whole < 172_800 ? `${Math.floor(whole / 3600)}h` : `${Math.floor(whole / 86_400)}d`;
 }
 
-/** Returns how long ago a timestamp was, or `in 3m` for one ahead. */
+/** Returns a timestamp's age, or `in 3m` for a time in the future. */
 export function age(timestamp: string, now: Date): string {
   const seconds = (now.getTime() - Date.parse(timestamp)) / 1000;
-  // The Date header, which `now` is from, has whole seconds: less than one ahead is not ahead.
+  // `now` comes from a Date header with whole seconds, so a time less than 1 s ahead may be in the past.
   return seconds <= -1 ? `in ${duration(-seconds)}` : duration(seconds);
 }
 
-/** Returns a timestamp in UTC to the minute: `2026-11-20 08:00Z`. */
+/** Returns a timestamp in UTC with minutes: `2026-11-20 08:00Z`. */
 export function minute(timestamp: string): string {
   return `${new Date(timestamp).toISOString().slice(0, 16).replace('T', ' ')}Z`;
 }
 
-/** Returns whether a value is a timestamp as the contracts have them, whatever its offset. */
+/** Returns whether a value is a timestamp in the format of the contracts, with any offset. */
 export function isTimestamp(value: unknown): value is string {
   const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
   return typeof value === 'string' && form.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** Returns a number of milliseconds with three digits of it: `0.42`, `35.2`, `1,204`. */
+/** Returns milliseconds with about three digits: `0.42`, `35.2`, `1,204`. */
 export function milliseconds(value: number): string {
   if (value >= 99.95) return Math.round(value).toLocaleString('en');
   return value.toFixed(value >= 9.995 ? 1 : 2);

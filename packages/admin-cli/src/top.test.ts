@@ -25,7 +25,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-/** Starts a program, with what it has printed so far. */
+/** Starts a program. `text` returns its output so far. */
 function start(file: string, args: string[]) {
   const child = spawn(file, args, { env: { ...process.env, ...env() } });
   children.push(child);
@@ -37,7 +37,7 @@ function start(file: string, args: string[]) {
   return { child, text: () => text, ended };
 }
 
-/** Starts the live view on a terminal that is none of a process. `last` is its latest frame: each begins at the top left. */
+/** Starts the live view in this process with a fake terminal. `last` returns the latest frame; each begins at the top left. */
 function startWithin() {
   const rawModes: boolean[] = [];
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => rawModes.push(isRaw) });
@@ -54,7 +54,7 @@ describe('top at a terminal', () => {
   it.each([
     ['q', 'q'],
     ['Ctrl-C', '\u0003'],
-  ])('redraws until %s, and then restores the terminal', async (_name, key) => {
+  ])('redraws until %s, then restores the terminal', async (_name, key) => {
     const top = `'${process.execPath}' '${program}' top`;
     const command = `stty rows 20 cols 100; before=$(stty -g); ${top}; code=$?; [ "$before" = "$(stty -g)" ] && echo restored $code`;
     const { child, text, ended } = start('script', ['-qec', command, '/dev/null']);
@@ -68,7 +68,7 @@ describe('top at a terminal', () => {
     expect(text().indexOf(leave)).toBeGreaterThan(text().indexOf(enter));
   });
 
-  it('has no colours with NO_COLOR, breaks an error to show it whole, and says of empty queues only how many there are', async () => {
+  it('has no colors with NO_COLOR, wraps an error uncut, and only counts empty queues', async () => {
     const error = 'connect ECONNREFUSED 203.0.113.9:443 after 15,000 ms, 8 bytes read of what their proxy sent';
     plane.give('listEndpoints', { ...page(failingEndpoint({ last_error: error })), gone: [] });
     const empty = ['messages', 'receipts'].map((name) => queue({ queue: name }));
@@ -92,7 +92,7 @@ describe('top at a terminal', () => {
     expect(text().endsWith(leave)).toBe(true);
   });
 
-  it('shows a refusal with what there was before, and goes on', async () => {
+  it('shows an error with the previous data, and continues', async () => {
     const { input, outcome, last } = startWithin();
     await waitFor('a frame', () => last().includes('4711'));
     plane.respondWith('listQueues', 503, { error: { code: 'rate_limited', message: 'Too many' } });
@@ -104,7 +104,7 @@ describe('top at a terminal', () => {
     expect((await outcome).exitCode).toBe(0);
   });
 
-  it('says that it has no response yet, gives up what has none within its deadline, and goes on', async () => {
+  it('says that it waits for the first response, times out requests, and continues', async () => {
     for (const key of operations) plane.held.add(key);
     const { input, outcome, last } = startWithin();
     await waitFor('a frame', () => last().includes('waiting for the first response'));
@@ -115,7 +115,7 @@ describe('top at a terminal', () => {
     await outcome;
   });
 
-  it('names a service that is gone once, and says how much more needs attention than there is room for', async () => {
+  it('names a gone service once, and counts the problems that do not fit', async () => {
     const data = Array.from({ length: 30 }, (_, index) => queue({ queue: `queue-${index}`, dead: 1 }));
     plane.give('listQueues', { data, gone: ['crm'] });
     const { input, outcome, last } = startWithin();
@@ -138,7 +138,7 @@ describe('top --json', () => {
       .slice(0, -1)
       .map((line) => JSON.parse(line) as unknown);
 
-  it('prints a line of JSON a second until a signal ends it, null and the reason for what is refused', async () => {
+  it('prints a line of JSON per second until a signal ends it, with null and the error for a refused request', async () => {
     plane.respondWith('listEndpoints', 503, { error: { code: 'service_unavailable', message: 'webhooks is down' } });
     const { child, text, ended } = start(process.execPath, [program, 'top', '--json']);
     await waitFor('two lines', () => wholeLines(text()).length > 1);
@@ -156,7 +156,7 @@ describe('top --json', () => {
     }
   });
 
-  it('ends when nothing reads its lines any more', async () => {
+  it('ends when its output is closed', async () => {
     const { child, text, ended } = start(process.execPath, [program, 'top', '--json']);
     await waitFor('a line', () => text().includes('\n'));
     child.stdout.destroy();

@@ -8,7 +8,7 @@ import { findingsOf, goneFindings } from './findings.ts';
 import { table } from './table.ts';
 import { cut, jsonLine, paint, printable, wrap } from './text.ts';
 
-/** Streams that the live view is drawn on and hears its keys from: those of a process, which may be no terminal. */
+/** The streams of the live view. The streams of a process may not be a terminal. */
 export interface Terminal {
   input: Readable & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
   output: Writable & { isTTY?: boolean; columns?: number; rows?: number };
@@ -16,27 +16,27 @@ export interface Terminal {
 
 /** Responses by operation. */
 type Answers = { [Key in keyof typeof requests]?: Answer<Body<Key>> };
-/** The responses of one look, and why there are no others. */
-type Look = { answers: Answers; errors: (Refusal & { operation: string })[] };
+/** The responses of one refresh, and the errors of the other requests. */
+type Snapshot = { answers: Answers; errors: (Refusal & { operation: string })[] };
 
 const periodMs = 1_000;
 /** Deadline of each request. */
 const timeoutMs = 5_000;
-/** Looks that one response about what customers meet serves: services look for it over all accounts. */
+/** One listAttention response serves this many refreshes, since it makes the services search all accounts. */
 const customersEvery = 10;
 const requests = { listQueues: {}, listEndpoints: { failing: true, limit: 100 }, listServices: {}, listAttention: {} };
 
-/** The alternate screen without cursor and without wrapping, and back. */
+/** Switches to the alternate screen without cursor and wrapping, and back. */
 const enterScreen = '\u001b[?1049h\u001b[?25l\u001b[?7l';
 const leaveScreen = '\u001b[?7h\u001b[?25h\u001b[?1049l';
 
-/** Draws the live view every second, or prints it as a line of JSON, until q, Ctrl-C, a signal or the end of its reader ends it. */
+/** Draws the live view every second, or prints it as JSON lines. Ends at q, Ctrl-C, a signal or a closed output. */
 export async function runTop(plane: ControlPlane, { input, output }: Terminal, isJson: boolean): Promise<void> {
   const ended = new AbortController();
   const end = () => ended.abort();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, end);
   output.on('error', end);
-  if (isJson) return await everySecond(plane, ended.signal, (look) => output.write(lineOf(look)));
+  if (isJson) return await everySecond(plane, ended.signal, (snapshot) => output.write(lineOf(snapshot)));
   try {
     input.setRawMode?.(true);
     input.on('data', (keys: Buffer) => {
@@ -44,10 +44,10 @@ export async function runTop(plane: ControlPlane, { input, output }: Terminal, i
     });
     output.write(enterScreen + frameOf([`${printable(plane.url)}  waiting for the first response`]));
     let answers: Answers = {};
-    await everySecond(plane, ended.signal, (look) => {
-      // A response that is missing leaves the one before it in the view.
-      answers = { ...answers, ...look.answers };
-      output.write(frameOf(draw(plane.url, { ...look, answers }, output)));
+    await everySecond(plane, ended.signal, (snapshot) => {
+      // If a response is missing, the view keeps the previous one.
+      answers = { ...answers, ...snapshot.answers };
+      output.write(frameOf(draw(plane.url, { ...snapshot, answers }, output)));
     });
   } finally {
     input.setRawMode?.(false);
@@ -56,25 +56,25 @@ export async function runTop(plane: ControlPlane, { input, output }: Terminal, i
   }
 }
 
-/** Looks and shows once a second, or when the slowest response has come where that takes longer. */
-async function everySecond(plane: ControlPlane, ended: AbortSignal, show: (look: Look) => void): Promise<void> {
+/** Refreshes once a second, or when the slowest response has arrived if that takes longer. */
+async function everySecond(plane: ControlPlane, ended: AbortSignal, show: (snapshot: Snapshot) => void): Promise<void> {
   let customers: Pick<Answers, 'listAttention'> = {};
   for (let count = 0; !ended.aborted; count++) {
     const next = after(periodMs, undefined, { signal: ended }).catch(() => undefined);
     const signal = AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)]);
     if (count % customersEvery === 0) customers = {};
-    const look: Look = { answers: { ...customers }, errors: [] };
-    const missing = Object.entries(requests).filter(([name]) => !(name in look.answers));
+    const snapshot: Snapshot = { answers: { ...customers }, errors: [] };
+    const missing = Object.entries(requests).filter(([name]) => !(name in snapshot.answers));
     const asked = missing.map(async ([operation, fields]) => {
       await send(plane, adminOperations[operation as keyof Answers], fields, signal).then(
-        (answer) => Object.assign(look.answers, { [operation]: answer }),
-        (error) => look.errors.push({ operation, ...refusalOf(error) }),
+        (answer) => Object.assign(snapshot.answers, { [operation]: answer }),
+        (error) => snapshot.errors.push({ operation, ...refusalOf(error) }),
       );
     });
     await Promise.all(asked);
-    const { listAttention } = look.answers;
+    const { listAttention } = snapshot.answers;
     customers = listAttention ? { listAttention } : {};
-    if (!ended.aborted) show(look);
+    if (!ended.aborted) show(snapshot);
     await next;
   }
 }
@@ -85,7 +85,7 @@ const timeOf = (answers: Answers) =>
     .map(({ now }) => now)
     .toSorted((one, other) => other.getTime() - one.getTime())[0];
 
-function lineOf({ answers, errors }: Look): string {
+function lineOf({ answers, errors }: Snapshot): string {
   const at = timeOf(answers)?.toISOString() ?? null;
   const [queues, endpoints, services, attention] = Object.keys(requests).map(
     (key) => answers[key as keyof Answers]?.body ?? null,
@@ -93,16 +93,16 @@ function lineOf({ answers, errors }: Look): string {
   return `${jsonLine({ at, queues, endpoints, services, attention, errors })}\n`;
 }
 
-/** Each line is cleared to its end instead of the screen at once, which would flicker. */
+/** Clears each line to its end, since clearing the whole screen would flicker. */
 function frameOf(lines: string[]): string {
   return `\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`;
 }
 
 /**
- * Returns the lines of the live view: never more than there are rows, none longer than the terminal is wide. What needs attention is whole where it
- * fits into half of the rows; queues with nothing in them are a number.
+ * Returns the lines of the live view, which fit the terminal's rows and columns. Problems use at most half of the rows, and are not cut if they
+ * fit. Empty queues are only counted.
  */
-function draw(url: string, { answers, errors }: Look, output: Terminal['output']): string[] {
+function draw(url: string, { answers, errors }: Snapshot, output: Terminal['output']): string[] {
   const { columns = 80, rows = 24 } = output;
   const now = timeOf(answers);
   const refusals = errors.map(({ code, message }) => `! ${code}: ${message}`);
@@ -120,7 +120,7 @@ function draw(url: string, { answers, errors }: Look, output: Terminal['output']
     .toSorted((one, other) => depthOf(other) - depthOf(one));
   const { error, ...titles } = queueColumns;
   const lines = [
-    cut(printable(`${url}  ${now ? `${now.toISOString().slice(11, 19)} UTC` : 'no response'}  q ends`), columns),
+    cut(printable(`${url}  ${now ? `${now.toISOString().slice(11, 19)} UTC` : 'no response'}  q quits`), columns),
     ...(attention.length > 0 ? fits.flat().slice(0, room) : [paint('green', 'nothing needs attention', output)]),
     ...(left > 0 ? [`and ${left} more`] : []),
     queues.length > deepest.length ? paint('dim', `${queues.length - deepest.length} queues are empty`, output) : '',
@@ -129,7 +129,7 @@ function draw(url: string, { answers, errors }: Look, output: Terminal['output']
   return lines.slice(0, rows);
 }
 
-/** What needs attention, in the words of `check`, customers as counts. Services that are gone are named once: each list lacks the same. */
+/** Returns the problems as `check` words them, and customers as counts. Gone services are named once, since all lists lack the same ones. */
 function findings({ listServices, listQueues, listEndpoints, listAttention }: Answers, now: Date): string[] {
   const gone = listServices?.body.gone ?? listQueues?.body.gone ?? listEndpoints?.body.gone ?? [];
   const worst = (listQueues?.body.data ?? [])

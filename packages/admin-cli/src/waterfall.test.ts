@@ -18,7 +18,7 @@ function of(service: string, ...spans: ReturnType<typeof span>[]) {
 }
 
 describe('a waterfall', () => {
-  it('has parents before their children, by start, each with service, milliseconds, status and bar', () => {
+  it('has parents before their children, sorted by start, each with service, milliseconds, status and bar', () => {
     const open = span('f', 'e', [60, 0], { name: '\u001b[2J' });
     const resourceSpans = [
       of(
@@ -39,7 +39,7 @@ describe('a waterfall', () => {
     ]);
   });
 
-  it('says of a span the status of its response, and of one that failed the type and the text of its error', () => {
+  it('shows the response status of a span, and the type and message of its error if it failed', () => {
     const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
     const code = (intValue: number | string) => ({ key: 'http.response.status_code', value: { intValue } });
     const failed = (attributes: object[], ...exception: object[]) => ({

@@ -5,7 +5,7 @@ import { cut, milliseconds, printable } from './text.ts';
 type Attribute = { key: string; value?: { stringValue?: string; intValue?: string | number } };
 type ResourceSpans = { resource?: { attributes?: Attribute[] }; scopeSpans?: { spans?: Span[] }[] };
 
-/** The part of a span of OTLP/JSON that is shown. */
+/** The shown fields of an OTLP/JSON span. */
 interface Span {
   traceId: string;
   spanId: string;
@@ -18,13 +18,13 @@ interface Span {
   events?: { name: string; attributes?: Attribute[] }[];
 }
 
-/** A span as a row, with the number of spans above it. */
+/** A span as a row. `depth` is the number of its ancestors. */
 type Bar = Span & { service: string; startMs: number; endMs: number; depth: number };
 
-/** Widths of the service's name, the milliseconds and the status, with the gaps between all columns. */
+/** Width of the columns service, ms and status, and of all gaps. */
 const otherColumns = 35;
 
-/** Returns the lines of a trace as a waterfall: each span with its service, milliseconds, status, a bar, and the error of one that failed. */
+/** Formats a trace as a waterfall: each span with its service, milliseconds, status, bar, and error if it failed. */
 export function waterfall({ resourceSpans }: Body<'getTrace'>, screen: Screen): string[] {
   const bars = inOrder((resourceSpans as ResourceSpans[]).flatMap(barsOf));
   const startMs = bars.reduce((least, bar) => Math.min(least, bar.startMs), Number.POSITIVE_INFINITY);
@@ -60,7 +60,7 @@ function barsOf({ resource, scopeSpans = [] }: ResourceSpans): Bar[] {
   return scopeSpans.flatMap(({ spans = [] }) =>
     spans.map((span) => {
       const startMs = Number(span.startTimeUnixNano) / 1e6;
-      // A span that has not ended, or ended before its start by another machine's clock, takes no time.
+      // A span without an end, or with an end before its start because of clock skew, has length 0.
       return { ...span, service, startMs, endMs: Math.max(startMs, Number(span.endTimeUnixNano) / 1e6), depth: 0 };
     }),
   );
@@ -73,7 +73,7 @@ function attributeOf(attributes: Attribute[] | undefined, name: string): string 
 
 const outcomeOf = ({ status }: Span) => ['', 'ok', 'error'][status?.code ?? 0];
 
-/** A response's status code is the type of its error too, and says nothing more; the text is that of the exception, or else of the status. */
+/** Returns the type and message of a failed span's error. Omits a type that only repeats the response's status code. */
 function errorOf(span: Span): string | undefined {
   if (outcomeOf(span) !== 'error') return undefined;
   const { status, attributes, events = [] } = span;
@@ -84,7 +84,7 @@ function errorOf(span: Span): string | undefined {
   return [isKnown ? '' : type, text].filter(Boolean).join(': ');
 }
 
-/** Parents before their children, by start. A span whose parent is not in the trace is a root. */
+/** Sorts parents before their children, and siblings by start. A span whose parent is not in the trace is a root. */
 function inOrder(bars: Bar[]): Bar[] {
   const ids = new Set(bars.map(({ spanId }) => spanId));
   const byStart = bars.toSorted((one, other) => one.startMs - other.startMs);

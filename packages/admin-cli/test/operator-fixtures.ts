@@ -15,7 +15,7 @@ export function idOf(number: number): string {
   return `0198a1b2-0000-7000-8000-${String(number).padStart(12, '0')}`;
 }
 
-/** A queue of webhooks that nothing is wrong with, but for what is given. */
+/** A healthy queue of webhooks, with the given fields. */
 export function queue(given: Partial<Queue>): Queue {
   const depth = { ready: 0, running: 0, waiting: 0, failed_waiting: null, dead: 0, oldest_due_at: null };
   const error = { last_error: null, last_error_at: null };
@@ -23,7 +23,7 @@ export function queue(given: Partial<Queue>): Queue {
   return { ...usual, paused: false, pauses: [], history: null, ...given };
 }
 
-/** A dead event of Calendar, but for what is given. */
+/** A dead event of the calendar, with the given fields. */
 export function deadEvent(given: Partial<DeadEvent>): DeadEvent {
   const times = { first_at: '2026-11-20T11:00:00.000Z', dead_at: '2026-11-20T11:57:00.000Z' };
   const usual = { id: idOf(7), service: 'calendar' as const, queue: 'contact.updated', subject: 'events.cdp.contact' };
@@ -31,7 +31,7 @@ export function deadEvent(given: Partial<DeadEvent>): DeadEvent {
   return { ...usual, ...owner, reason: 'version must be a number', tries: 10, size_bytes: 5, ...times, ...given };
 }
 
-/** An endpoint that fails. */
+/** A failing endpoint. */
 export function failingEndpoint(given: Partial<OperatedEndpoint>): OperatedEndpoint {
   const error = {
     last_error: '503 Service Unavailable',
@@ -86,7 +86,7 @@ export function trace(given: Partial<TraceSummary>): TraceSummary {
   };
 }
 
-/** The health of an account that met nothing, but for what is given. */
+/** The health of an account without problems, with the given fields. */
 export function health(given: Partial<AccountHealth>): AccountHealth {
   return {
     requests: { last_hour: { total: 0, by_code: {} } },

@@ -9,7 +9,7 @@ import { runCommand } from '../src/cli.ts';
 
 type OperationKey = keyof typeof adminOperations;
 
-/** A request that the contract allows, as its schemas parsed it. */
+/** A request that the contract allows. */
 export interface AdminRequest {
   operation: string;
   params: Record<string, string>;
@@ -18,12 +18,12 @@ export interface AdminRequest {
 }
 
 const token = 'a token of the operators, long enough';
-/** The time that its Date header says. */
+/** The time in the stand-in's Date header. */
 export const standInNow = new Date('2026-11-20T12:00:00.000Z');
 
 /**
- * Starts a control plane for a file's tests, which responds as each tells it, and only what the contract allows: requests and responses are
- * parsed by the contract's schemas, so that neither a test's fixtures nor the tool can make up their own.
+ * Starts a stand-in control plane for a test file. Each test sets its responses. The contract's schemas parse all requests and responses, so
+ * neither the fixtures nor the tool can deviate from the contract.
  */
 export function useStandIn() {
   let service: StandInService;
@@ -32,12 +32,12 @@ export function useStandIn() {
     seen: [] as AdminRequest[],
     /** Operations that get no response. */
     held: new Set<string>(),
-    /** Gives an operation its response. Throws if the contract does not allow it. */
+    /** Sets an operation's response. Throws if the contract does not allow it. */
     give<Key extends OperationKey>(key: Key, body: ResponseInput<Key>): void {
       const { response, status }: Operation = adminOperations[key];
       responses.set(key, { status, body: JSON.stringify(response!.parse(body)) });
     },
-    /** Gives an operation another status and a body of any kind. */
+    /** Sets an operation's response to any status and body. */
     respondWith(key: OperationKey, status: number, body: unknown): void {
       responses.set(key, { status, body: typeof body === 'string' ? body : JSON.stringify(body) });
     },
@@ -61,7 +61,7 @@ export function useStandIn() {
   });
   afterAll(async () => await service.stop());
   const env = () => ({ ADMIN_URL: service.url, ADMIN_TOKEN: token });
-  /** Runs a command in a terminal of 80 columns, or as `others` say. */
+  /** Runs a command with 80 columns. `others` are additional environment variables. */
   const run = async (args: string[], others: NodeJS.ProcessEnv = {}) =>
     await runCommand(args, { ...env(), ...others }, tmpdir());
   return { plane, env, run };

@@ -1,4 +1,4 @@
-"""Reads the OpenAPI document, and prepares its schemas for the generator of models."""
+"""Reads the OpenAPI document and prepares its schemas for the model generator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONSTRAINTS = {
     "minItems", "maxItems", "uniqueItems", "propertyNames", "contentEncoding",
     "example", "examples", "default", "discriminator", "multipleOf",
 }  # fmt: skip
-"""Keywords that the models leave to the platform, which checks them and says what is wrong."""
+"""Keywords that the models omit, since the platform validates them."""
 
 _PAGE = ["data", "has_more", "next"]
 _METHODS = ["get", "post", "put", "patch", "delete"]
@@ -26,7 +26,7 @@ class Operation:
     """An operation of the document."""
 
     name: str
-    """Path of its resource and verb, such as `calendar.appointments.create`."""
+    """Resource path and verb, such as `calendar.appointments.create`."""
     method: str
     path: str
     summary: str
@@ -35,16 +35,16 @@ class Operation:
     deprecated: bool
     path_parameters: dict[str, Schema]
     query: Schema | None
-    """Its query parameters as the schema of one object."""
+    """The query parameters as one object schema."""
     body_name: str
-    """Name of the schema of its body; empty if it has none."""
+    """Name of the body's schema; empty without a body."""
     body: Schema | None
-    """Schema of its body: an object with fields."""
+    """Schema of the body, an object."""
     is_multipart: bool
     takes_key: bool
-    """Whether it takes an Idempotency-Key."""
+    """Whether the operation accepts an Idempotency-Key."""
     response: str | None
-    """Name of the schema of its response; None if it has no body."""
+    """Name of the response's schema; None without a body."""
     is_stream: bool
 
 
@@ -57,7 +57,7 @@ class Document:
 
     @property
     def error_codes(self) -> list[str]:
-        """The codes of the API's errors."""
+        """The API's error codes."""
         codes: list[str] = self.schemas["ErrorCode"]["enum"]
         return codes
 
@@ -71,7 +71,7 @@ class Document:
         ]
 
     def events(self) -> dict[str, Schema]:
-        """The schema of each kind of event, as one object."""
+        """The schema of each event kind, with the envelope merged in."""
         events = {}
         for kind, item in self._document["webhooks"].items():
             envelope, own = item["post"]["requestBody"]["content"]["application/json"]["schema"]["allOf"]
@@ -85,7 +85,7 @@ class Document:
         return events
 
     def resolve(self, value: Schema) -> Schema:
-        """The schema or parameter that a reference stands for; another value as it is."""
+        """Resolves a reference to a schema or parameter. Returns any other value unchanged."""
         if "$ref" not in value:
             return value
         _, _, part, name = value["$ref"].split("/")
@@ -93,7 +93,7 @@ class Document:
         return resolved
 
     def page_item(self, name: str) -> str | None:
-        """Name of the schema of the items of a page; None if the schema is no page."""
+        """Name of the schema of a page's items; None if the schema is not a page."""
         properties = self.schemas[name].get("properties", {})
         return name_of(properties["data"]["items"]) if list(properties) == _PAGE else None
 
@@ -126,8 +126,8 @@ class Document:
 
     def _body(self, reference: Schema) -> Schema | None:
         """
-        A body with the fields that the operation takes; None if it takes none. Some exist only to be refused with a
-        reason.
+        The body with the fields that the operation accepts; None if it accepts none. Fields whose description begins
+        with `Refused:` exist only for their error message.
         """
         body = self.resolve(reference)
         taken = {
@@ -152,13 +152,13 @@ def _object_of(parameters: list[dict[str, Any]]) -> Schema:
 
 
 def name_of(schema: Schema) -> str:
-    """Name of the schema that a reference leads to."""
+    """Name of the schema that a reference points to."""
     reference: str = schema["$ref"]
     return reference.rpartition("/")[2]
 
 
 def closure(roots: dict[str, Schema], schemas: dict[str, Schema]) -> dict[str, Schema]:
-    """The schemas, and all that they refer to."""
+    """The schemas and all schemas that they reference."""
     found = dict(roots)
     waiting = list(roots.values())
     while waiting:
@@ -182,21 +182,21 @@ def _references(value: object) -> Iterator[str]:
 
 def open_schema(schema: Schema) -> Schema:
     """
-    A schema of responses that a newer platform still satisfies: enums take further texts, choices of objects take
-    further objects, and nothing is bounded.
+    Makes a response schema accept responses of newer platforms. Enums accept other strings, unions accept other
+    objects, and there are no limits.
     """
     rewritten: Schema = _rewritten(schema, _opened)
     return rewritten
 
 
 def input_schema(schema: Schema) -> Schema:
-    """A schema of requests: exact kinds, whose bounds the platform checks."""
+    """A request schema: exact enums and unions, without limits, since the platform checks them."""
     rewritten: Schema = _rewritten(schema, _input)
     return rewritten
 
 
 def _input(schema: Schema) -> Schema:
-    """A time and a file may be given in several ways: `customer_platform._values` says which."""
+    """Replaces times and files with the types of `customer_platform._values`, which accept several Python types."""
     special = {"date-time": "Time", "binary": "File"}.get(schema.get("format", ""))
     if special is None:
         return _plain(schema)
@@ -216,7 +216,7 @@ def _opened(schema: Schema) -> Schema:
 
 
 def _plain(schema: Schema) -> Schema:
-    # A number without a fraction is an int: 3 must not become 3.0.
+    # A number without a fraction is an int, so 3 does not become 3.0.
     kinds = schema.get("type")
     if kinds == "number":
         return {**schema, "type": ["integer", "number"]}
@@ -227,8 +227,8 @@ def _plain(schema: Schema) -> Schema:
 
 def _rewritten(value: Any, change: Callable[[Schema], Schema], *, is_schema: bool = True) -> Any:
     """
-    Applies a change to each schema of a schema, the inner ones first, without bounds and without formats that are only
-    text.
+    Applies a change to a schema and its nested schemas, innermost first. Removes limits and all formats but date-time,
+    date and binary.
     """
     if isinstance(value, list):
         return [_rewritten(each, change) for each in value]

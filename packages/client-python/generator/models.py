@@ -22,14 +22,14 @@ _OPTIONS = [
 ]  # fmt: skip
 
 ANY_EVENT = ("Event", "RecordedEvent")
-"""Schemas of an event of any kind: as the response of an operation they are the union of all events."""
+"""Schemas of an event of any kind. As a response they become the union of all event classes."""
 
 GENERIC_EVENT = "GenericEvent"
-"""Class of an event whose kind is not told apart."""
+"""Class of an event of an unknown kind."""
 
 
 def models(document: Document, operations: list[Operation]) -> str:
-    """Source of the classes of responses and events."""
+    """Source of the response and event classes."""
     names = [document.page_item(each.response) or each.response for each in operations if each.response]
     roots = {name: document.schemas[name] for name in names if name not in ANY_EVENT}
     events = {event_class(kind): _with_sequence(schema) for kind, schema in document.events().items()}
@@ -47,7 +47,7 @@ def models(document: Document, operations: list[Operation]) -> str:
 
 def inputs(document: Document, operations: list[Operation]) -> str:
     """
-    Source of the types of requests: a TypedDict for each body, and one for each query, whose fields the methods take.
+    Source of the request types: a TypedDict for each body and each query. The methods accept their fields.
     """
     bodies = {each.body_name: _with_arguments(each.body) for each in operations if each.body}
     queries = {query_class(each): _with_arguments(each.query) for each in operations if each.query}
@@ -76,12 +76,12 @@ def pascal_case(name: str) -> str:
 
 
 def argument_name(name: str) -> str:
-    """Name of a field as an argument: `from` as `from_`, because Python has it as a keyword."""
+    """A field's name as an argument. A Python keyword gets an underscore: `from` becomes `from_`."""
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _with_arguments(schema: Schema) -> Schema:
-    """The schema of a body or query with the names of the arguments, so that `**body` passes it to the method."""
+    """The schema of a body or query with argument names as keys, so that `**body` works in a method call."""
     named = {argument_name(name): each for name, each in schema["properties"].items()}
     return {**schema, "properties": named, "required": [argument_name(name) for name in schema.get("required", [])]}
 

@@ -11,14 +11,14 @@ from .document import Document, Operation, Schema
 from .models import ANY_EVENT, HEADER, argument_name, pascal_case, query_class
 
 _STREAMS = {"events": "EventStreams"}
-"""Base classes of resources that have more than operations."""
+"""Base classes of resources with hand-written methods."""
 
 _RESERVED = {"self", "idempotency_key", "timeout"}
 
 
 @dataclass
 class _Resource:
-    """A resource with its operations, and those below it."""
+    """A resource with its operations and child resources."""
 
     name: str
     operations: list[Operation] = field(default_factory=list)
@@ -26,7 +26,7 @@ class _Resource:
 
 
 def query_fields(inputs: str) -> str:
-    """Source of the types of requests without those of queries, which only the methods take."""
+    """Source of the request types without the query classes, which only the generator needs."""
     queries = [
         each for each in ast.parse(inputs).body if isinstance(each, ast.ClassDef) and each.name.endswith("Query")
     ]
@@ -37,7 +37,7 @@ def query_fields(inputs: str) -> str:
 
 
 class ResourceWriter:
-    """Writes resources for one of the clients."""
+    """Writes the resources of the blocking or the asyncio client."""
 
     def __init__(self, document: Document, inputs: str, *, is_async: bool) -> None:
         self._document = document
@@ -64,7 +64,7 @@ class ResourceWriter:
         classes = [self._class(each) for each in _below(root)]
         streams = ", ".join(self._prefix + each for each in _STREAMS.values())
         api, pages = f"{self._prefix}Api", f"{self._prefix}Pages"
-        # Methods named `list` hide the builtin in annotations.
+        # Methods named `list` hide the builtin in annotations, so the source imports `builtins`.
         return f'''{HEADER}"""The API's resources{" in asyncio" if self._is_async else ""}."""
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ from .pages import {pages}
         methods = {snake_case(each.name.rpartition(".")[2]): each for each in resource.operations}
         clashes = {*methods} & {snake_case(name) for name in resource.children}
         if clashes or len(methods) != len(resource.operations):
-            raise ValueError(f"{resource.name} has two things of one name: {', '.join(sorted(clashes or methods))}")
+            raise ValueError(f"{resource.name} uses a name twice: {', '.join(sorted(clashes or methods))}")
         lines = [f"class {self._class_name(resource)}{f'({self._prefix}{base})' if base else ''}:"]
         lines.append(f'    """{_title(resource)}."""\n')
         lines.append(f"    def __init__(self, api: {self._prefix}Api) -> None:")
@@ -124,8 +124,8 @@ from .pages import {pages}
         path = [f"{each}: {_path_type(schema)}" for each, schema in operation.path_parameters.items()]
         names = [*operation.path_parameters, *(each.argument for each in fields)]
         if len({*names}) != len(names) or {*names} & _RESERVED:
-            raise ValueError(f"{operation.name} has two parameters of one name: {', '.join(names)}")
-        # Required ones first, as the order of keywords is free.
+            raise ValueError(f"{operation.name} has a duplicate or reserved parameter: {', '.join(names)}")
+        # Required keywords come first. Keyword order has no meaning to callers.
         keywords = [each.parameter for each in sorted(fields, key=lambda each: not each.is_required)]
         if operation.takes_key:
             keywords.append("idempotency_key: str | None = None")
@@ -141,7 +141,7 @@ from .pages import {pages}
             if is_list
             else f"{'await ' if awaits else ''}self._api.call({request}, {parse})"
         )
-        # Nothing is returned where nothing comes.
+        # A method without a response body returns None.
         body = f"        {'' if returned == 'None' else 'return '}{call}"
         return "\n".join([head, self._comment(operation, fields, is_list=is_list), body, ""])
 
@@ -202,7 +202,7 @@ from .pages import {pages}
 
 @dataclass(frozen=True)
 class _Field:
-    """A field of a body or query as a keyword of a method."""
+    """A field of a body or query as a method's keyword argument."""
 
     name: str
     annotation: str
@@ -211,17 +211,17 @@ class _Field:
 
     @property
     def argument(self) -> str:
-        """Name of the keyword."""
+        """Name of the keyword argument."""
         return argument_name(self.name)
 
     @property
     def is_nullable(self) -> bool:
-        """Whether the API takes null."""
+        """Whether the API accepts null."""
         return re.search(r"\| None$", self.annotation) is not None
 
     @property
     def parameter(self) -> str:
-        """The keyword in the method's signature."""
+        """The parameter in the method's signature."""
         if self.is_required:
             return f"{self.argument}: {self.annotation}"
         if self.is_nullable:
@@ -230,12 +230,12 @@ class _Field:
 
     @property
     def sent(self) -> str:
-        """What is sent of it."""
+        """The expression that is sent for the field."""
         return self.argument if self.is_required or self.is_nullable else f"given({self.argument})"
 
 
 class _Qualified(ast.NodeTransformer):
-    """Names types of requests by their module, and the builtin list, which methods named `list` hide."""
+    """Qualifies request types with `inputs` and `list` with `builtins`, since methods named `list` hide the builtin."""
 
     def __init__(self, names: set[str]) -> None:
         self._names = names
@@ -256,7 +256,7 @@ def _annotations(definition: ast.ClassDef) -> dict[str, ast.expr]:
 
 
 def _response(name: str | None) -> tuple[str, str]:
-    """Type of a response, and what makes it of JSON."""
+    """A response's type, and the function that parses it from JSON."""
     if name is None:
         return "None", "nothing"
     if name in ANY_EVENT:
@@ -275,7 +275,7 @@ def _dict(entries: dict[str, str]) -> str:
 
 
 def _below(resource: _Resource) -> list[_Resource]:
-    """All resources below one, the lower ones first: classes are defined before they are used."""
+    """All descendants of a resource, children before parents, so that classes are defined before use."""
     return [each for child in resource.children.values() for each in [*_below(child), child]]
 
 

@@ -24,7 +24,7 @@ def client(server: ScriptedServer) -> Iterator[Client]:
 
 @pytest.fixture(scope="session")
 def platform() -> Iterator[Client]:
-    """A client of a real platform's sandbox: the long test of this folder starts it, and sets these variables."""
+    """A client of a real platform's sandbox. client-python.long.test.ts starts it and sets the variables."""
     if "CUSTOMER_PLATFORM_URL" not in os.environ:
         pytest.skip("CUSTOMER_PLATFORM_URL and CUSTOMER_PLATFORM_KEY must be those of a platform's sandbox")
     with Client(base_url=os.environ["CUSTOMER_PLATFORM_URL"], api_key=os.environ["CUSTOMER_PLATFORM_KEY"]) as opened:

@@ -1,4 +1,4 @@
-"""Objects as the API responds with them."""
+"""Objects as the API returns them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Received:
-    """A request that the server got."""
+    """A request that the server received."""
 
     method: str
     path: str
@@ -23,7 +23,7 @@ class Received:
 
 
 class Exchange(BaseHTTPRequestHandler):
-    """A connection, which a response is played on."""
+    """A connection to write a response to."""
 
     protocol_version = "HTTP/1.1"
 
@@ -43,7 +43,7 @@ class Exchange(BaseHTTPRequestHandler):
         """Logs nothing."""
 
     def send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
-        """Sends a whole response."""
+        """Sends a complete response."""
         self.send_response_only(status)
         for name, value in {"content-length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
@@ -51,7 +51,7 @@ class Exchange(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def begin(self, content_type: str) -> None:
-        """Begins a response that ends with its connection."""
+        """Starts a response that ends when the connection closes."""
         self.close_connection = True
         self.send_response_only(200)
         self.send_header("content-type", content_type)
@@ -67,7 +67,7 @@ class Exchange(BaseHTTPRequestHandler):
         """Waits until the other side closes the connection, or the server stops."""
         self.close_connection = True
         self.connection.settimeout(20)
-        # Whoever closes without having read everything resets the connection.
+        # Closing a socket with unread data resets the connection.
         with suppress(ConnectionError):
             self.connection.recv(1)
 
@@ -76,7 +76,7 @@ Play = Callable[[Exchange], None]
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Plays the responses of `script` in their order, the last one for ever."""
+    """Plays the responses of `script` in order, and repeats the last one."""
 
     daemon_threads = True
 
@@ -88,7 +88,7 @@ class ScriptedServer(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Tells nothing of broken connections, which tests break."""
+        """Prints nothing about broken connections, since tests break them."""
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def running() -> Iterator[ScriptedServer]:
 
 
 def responding(status: int, body: object, headers: dict[str, str] | None = None) -> Play:
-    """A response of JSON."""
+    """A JSON response."""
     return lambda exchange: exchange.send(
         status, json.dumps(body).encode(), {"content-type": "application/json", **(headers or {})}
     )

@@ -1,4 +1,4 @@
-"""The client of asyncio sends and raises what the blocking one does."""
+"""The asyncio client sends and raises the same as the blocking client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public pages and the README: their programs are typed, and run as they stand."""
+"""The programs in the public pages and the README type-check and run unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGES = [HERE / "../README.md", *(page for page in sorted(DOCS.glob("*.md")) if 
 
 
 def program_of(page: Path) -> str:
-    """The blocks of Python of a page, one after another."""
+    """A page's Python blocks, in order."""
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     assert blocks
     return "\n".join(blocks)

@@ -56,7 +56,7 @@ def test_every_kind_of_event_has_a_class(server: ScriptedServer, client: Client)
 
 
 def test_types_are_those_that_a_checker_sees(server: ScriptedServer, client: Client) -> None:
-    """mypy --strict checks this file: what it asserts of types holds before the test runs."""
+    """mypy --strict checks this file, so its type assertions hold before the test runs."""
     server.script = [responding(200, CONTACT)]
     body: inputs.CreateContactBody = {"name": "Ada"}
     assert_type(client.cdp.contacts.create(**body), models.Contact)

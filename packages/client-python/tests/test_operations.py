@@ -1,4 +1,4 @@
-"""Each operation: its method sends what the examples of the document send, and understands what they respond with."""
+"""Each operation's method sends the request examples of the document, and parses the response examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPERATIONS = [
 
 
 def resolve(value: dict[str, Any]) -> dict[str, Any]:
-    """What a reference stands for."""
+    """Resolves a reference."""
     resolved: dict[str, Any] = DOCUMENT
     for part in value["$ref"].split("/")[1:] if "$ref" in value else []:
         resolved = resolved[part]
@@ -54,7 +54,7 @@ def argument(name: str) -> str:
 
 
 def unknown_fields(value: object) -> Iterator[str]:
-    """Yields the fields of an object, and of those within it, that the client does not know."""
+    """Yields the unknown fields of an object and its nested objects."""
     if isinstance(value, BaseModel):
         yield from value.model_extra or {}
         for each in value.__dict__.values():

@@ -118,13 +118,13 @@ def test_a_message_is_waited_for_by_the_clock_of_the_sandbox(platform: Client) -
         ).id
     )
     [cancelled] = platform.messages.list(reference="cancelled")
-    with pytest.raises(WaitError, match="is cancelled, and will not be sent"):
+    with pytest.raises(WaitError, match="is cancelled and can never become sent"):
         platform.wait_for_message(cancelled.id, "sent")
 
 
 @contextmanager
 def receiving(found: queue.Queue[Event], secrets: list[str]) -> Iterator[str]:
-    """A server that verifies deliveries as an integration does. Yields its address."""
+    """Yields the address of a server that verifies deliveries like an integration."""
 
     class Receiver(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -184,7 +184,7 @@ def test_every_kind_of_event_is_of_a_class_of_its_own(platform: Client) -> None:
 
 
 def lists_of(resource: object) -> Iterator[Pages[object]]:
-    """Yields the lists of a resource, and of those below it, that need no argument."""
+    """Yields the lists of a resource and its children that need no arguments."""
     for name, each in vars(resource).items():
         if name.startswith("_"):
             continue

@@ -1,4 +1,4 @@
-"""What a call sends, and what its response becomes."""
+"""Requests that a call sends, and the results and errors of responses."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_a_response_of_somebody_else_is_no_error_of_the_api(server: ScriptedServ
     assert caught.value.status == 404
     assert caught.value.body == "<h1>Not here</h1>" + "x" * 483
     server.script = [lambda exchange: exchange.send(200, b"<h1>Sign in</h1>")]
-    with pytest.raises(ResponseError, match="the response is not JSON"):
+    with pytest.raises(ResponseError, match="the response is invalid: not JSON"):
         client.me.get()
     server.script = [responding(200, {"id": "one", "name": "a secret"})]
     with pytest.raises(ResponseError, match="not what the API describes, at number") as caught:
@@ -225,10 +225,10 @@ def test_a_late_response_is_a_timeout_a_byte_at_a_time_too(server: ScriptedServe
     with Client(base_url=server.url, api_key="cp_test_key", retries=0, timeout=0.2) as client:
         for play in (Exchange.wait_for_end, trickle):
             server.script = [play]
-            with pytest.raises(ApiTimeoutError, match=r"has no whole response after 0.2 s"):
+            with pytest.raises(ApiTimeoutError, match=r"got no complete response within 0.2 s"):
                 client.me.get()
         server.script = [Exchange.wait_for_end]
-        with pytest.raises(ApiTimeoutError, match=r"after 0.1 s"):
+        with pytest.raises(ApiTimeoutError, match=r"within 0.1 s"):
             client.me.get(timeout=0.1)
 
 

@@ -1,4 +1,4 @@
-"""Which requests are sent again."""
+"""Which requests are retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parser of Server-Sent Events, with the promises of the TypeScript client's."""
+"""The parser of Server-Sent Events, with the same guarantees as the TypeScript client's."""
 
 from __future__ import annotations
 

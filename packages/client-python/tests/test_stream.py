@@ -1,4 +1,4 @@
-"""The stream of events."""
+"""The event stream."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def fault_of(headers: dict[str, str], body: str = BODY, now: float = NOW) -> str
 
 
 def test_a_signature_is_that_of_the_reference_library() -> None:
-    # Made by standardwebhooks 1.1.1 for JavaScript.
+    # Signed by standardwebhooks 1.1.1 for JavaScript.
     headers = sign_webhook('{"a":"é"}', SECRET, id="msg_1", timestamp=1_700_000_000)
     assert headers == {
         "webhook-id": "msg_1",
@@ -63,7 +63,7 @@ def test_a_kind_that_is_newer_than_the_client_is_a_generic_event() -> None:
 
 @pytest.mark.parametrize("parsed", [EVENT, None, [1], 5])
 def test_a_body_that_was_parsed_is_refused(parsed: Any) -> None:
-    with pytest.raises(TypeError, match=r"^body must be the body of the request as it was received, as bytes or text"):
+    with pytest.raises(TypeError, match=r"^body must be the request's raw body as bytes or str"):
         verify_webhook(signed(), parsed, SECRET)
 
 

@@ -1,24 +1,24 @@
 /** Options of every call. */
 export interface CallOptions {
-  /** Key under which a write happens once, however many times it is sent: 1 to 255 printable ASCII characters. Default: a new UUID. */
+  /** Idempotency-Key: the platform applies a write once per key. 1 to 255 printable ASCII characters. Default: a new UUID. */
   idempotencyKey?: string | undefined;
-  /** Ends the call, its retries and the waits between them: it rejects with the signal's reason. */
+  /** Aborts the call, its retries and the waits between them. The call rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
-/** A call of the API. Await it for its result; it rejects with a RequestError. */
+/** An API call. Await it to get the result. It rejects with a RequestError. */
 export interface ApiCall<Result> extends Promise<Result> {
-  /** Resolves with the result and the response that it came in: `const { data, response } = await client.me.get().withResponse()`. */
+  /** Resolves with the result and its HTTP response: `const { data, response } = await client.me.get().withResponse()`. */
   withResponse(): Promise<{ data: Result; response: ResponseInfo }>;
 }
 
 /**
- * A call for a list. Await it for the first page, or iterate over it for the entries of that page and all that follow:
+ * A call that returns a list. Await it to get the first page, or iterate over it to get the entries of all pages:
  * `for await (const contact of client.cdp.contacts.list()) …`.
  */
 export interface ListCall<Item, Whole = Page<Item>> extends ApiCall<Whole>, AsyncIterable<Item> {}
 
-/** A page of a list. `next` is the `starting_after` of the following page, null on the last. */
+/** A page of a list. `next` is the `starting_after` of the next page, or null on the last page. */
 export interface Page<Item> {
   data: Item[];
   has_more: boolean;
@@ -32,7 +32,7 @@ export interface ResponseInfo {
   headers: Headers;
   /** Id of the request in the platform's logs. */
   requestId: string | undefined;
-  /** The response is the one of an earlier request with the same Idempotency-Key: nothing was changed again. */
+  /** Whether the platform repeated the response of an earlier request with the same Idempotency-Key, and changed nothing. */
   isReplayed: boolean;
 }
 
@@ -42,11 +42,11 @@ export interface Outcome {
   response: ResponseInfo;
 }
 
-/** Returns a call whose outcome is on its way. */
+/** Returns a call that settles as the outcome does. */
 export function apiCall(outcome: Promise<Outcome>): ApiCall<unknown> {
   const result = outcome.then(({ data }) => data);
   const withResponse = () => {
-    // Whoever asks for both hears of a failure once.
+    // The caller handles a failure through `outcome`. Without this, `result` would reject unhandled.
     result.catch(() => undefined);
     return outcome.then((each) => each);
   };

@@ -17,7 +17,7 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 describe('the methods of a client', () => {
-  it('are in groups, and the same ones have their former names', async () => {
+  it('are in groups, and also have their flat names', async () => {
     const client = createClient({ baseUrl: platform.gatewayUrl, apiKey: account.key });
     const contact = await client.cdp.contacts.create({ body: { name: 'Ada' } });
     const params = { contact_id: contact.id };
@@ -25,7 +25,7 @@ describe('the methods of a client', () => {
     expect(client.cancelAppointment).toBe(client.calendar.appointments.cancel);
   });
 
-  it('cannot be replaced, in groups of groups neither', () => {
+  it('cannot be replaced, even in nested groups', () => {
     const { client } = account;
     for (const group of [client, client.calendar, client.calendar.staff.timeOff, client.events, client.waitFor])
       expect(Object.isFrozen(group)).toBe(true);
@@ -33,7 +33,7 @@ describe('the methods of a client', () => {
 });
 
 describe('a call', () => {
-  it('resolves with its response too, where that is asked for', async () => {
+  it('resolves with its response on request', async () => {
     const create = { body: { name: 'Ben' }, idempotencyKey: crypto.randomUUID() };
     const first = await account.client.cdp.contacts.create(create).withResponse();
     expect(first.response).toMatchObject({ status: 201, isReplayed: false });
@@ -63,7 +63,7 @@ describe('a call', () => {
     expect(unhandled).toEqual([]);
   });
 
-  it('is refused where an option has no meaning: it would be left out unseen', async () => {
+  it('is refused for an unknown option, which would otherwise be ignored silently', async () => {
     const { client } = account;
     const mistyped = { qeury: { tag: 'vip' } } as never;
     await expect(client.cdp.contacts.list(mistyped)).rejects.toThrow(
@@ -105,7 +105,7 @@ describe('a list', () => {
     expect(requestIds.size).toBe(3);
   });
 
-  it('of events goes on after a sequence, if it began after one', async () => {
+  it('of events pages by sequence if it starts after one', async () => {
     const { id } = await account.client.cdp.contacts.create({ body: { name: 'Last' } });
     const last = await waitUntil('the last event', async () => {
       const { data } = await account.client.events.list({ query: { type: 'contact.created' } });
@@ -116,7 +116,7 @@ describe('a list', () => {
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3].map((number) => after_sequence + number));
   });
 
-  it('rejects where its iteration is refused', async () => {
+  it('rejects its iteration if a page is refused', async () => {
     const list = account.client.cdp.contacts.list({ query: { limit: 1_000 } });
     await expect(all(list)).rejects.toMatchObject({ code: 'invalid_request', field: 'limit' });
   });
@@ -132,7 +132,7 @@ describe('waiting, in the sandbox', () => {
     ({ waitFor } = account.testClient);
   });
 
-  it('ends with a message that has the status, or one that follows it', async () => {
+  it('ends when a message has reached or passed the status', async () => {
     const delivered = await send('+4930901801');
     expect(await waitFor.message(delivered.id, 'delivered')).toMatchObject({ id: delivered.id, status: 'delivered' });
     const read = await send('+4930901802');
@@ -142,18 +142,18 @@ describe('waiting, in the sandbox', () => {
     expect(await waitFor.message(failed.id, 'failed')).toMatchObject({ error: { code: expect.any(String) } });
   });
 
-  it('rejects with the message as it is where it never gets the status', async () => {
+  it('rejects with the message if it can never reach the status', async () => {
     const { id } = await send('+4930901803');
     const error = await waitFor.message(id, 'delivered').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(WaitError);
-    const message = `message ${id} is failed, and never becomes delivered`;
+    const message = `message ${id} is failed and can never become delivered`;
     expect(error).toMatchObject({ code: 'wait_ended', message, last: { id, status: 'failed' } });
     const delivered = await send('+4930901801');
     await waitFor.message(delivered.id, 'delivered');
     await expect(waitFor.message(delivered.id, 'cancelled')).rejects.toMatchObject({ code: 'wait_ended' });
   });
 
-  it('rejects at its deadline with the message as it was seen last, and sooner with the reason of its signal', async () => {
+  it('rejects at its deadline with the last seen message, or earlier with the reason of its signal', async () => {
     const { now } = await account.testClient.sandbox.clock.get();
     const { id } = await send('+4930901801', { send_at: new Date(Date.parse(now) + 86_400_000).toISOString() });
     const error = { code: 'wait_timed_out', last: { id, status: 'scheduled' } };
@@ -167,7 +167,7 @@ describe('waiting, in the sandbox', () => {
     await expect(wait).rejects.toThrow('enough');
   });
 
-  it('rejects with a refusal, and for a status that there is not', async () => {
+  it('rejects with a refusal, and for an unknown status', async () => {
     const unknown = waitFor.message(crypto.randomUUID(), 'sent');
     await expect(unknown).rejects.toMatchObject({ code: 'not_found' });
     const mistyped = waitFor.message(crypto.randomUUID(), 'deliverd' as never);
@@ -186,7 +186,7 @@ describe('waiting, in the sandbox', () => {
     await expect(account.client.waitFor.clock()).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('ends with a source of knowledge that is ready', async () => {
+  it('ends with a knowledge source that is ready', async () => {
     const body = { kind: 'article' as const, title: 'Opening hours', body: 'We open at nine.' };
     const { id } = await account.testClient.agents.knowledge.sources.create({ body });
     expect(await waitFor.source(id)).toMatchObject({ id, status: 'ready' });

@@ -8,12 +8,12 @@ import { type ClientOptions, type RequestParts, send } from './requests/send.ts'
 import { type EventStream, type StreamOptions, streamEvents } from './stream/event-stream.ts';
 import { type WaitFor, waitsOf } from './wait-for.ts';
 
-/** A method for each operation of the API, by resource: `client.calendar.appointments.create({ body: { … } })`; the stream of events, and waits. */
+/** The API's operations as methods, such as `client.calendar.appointments.create({ body: { … } })`, the event stream, and waits. */
 export interface Client extends Resources, FlatOperations {
   readonly events: EventsApi & {
     /**
-     * Iterates over events as they happen, each once and in the order of their `sequence`, from now on or after `afterSequence`. Broken
-     * connections are resumed where they ended. Rejects with a RequestError if the API refuses it, or the reason of an aborted signal.
+     * Iterates over events as they happen, each once and in `sequence` order. Starts now, or after `afterSequence`. A broken connection is
+     * reopened after the last event received. Rejects with a RequestError if the API refuses the stream, or with an aborted signal's reason.
      */
     stream(options?: StreamOptions): EventStream;
   };
@@ -24,7 +24,7 @@ const clientOptions = ['baseUrl', 'apiKey', 'retries', 'timeoutMs', 'fetch', 'on
 const streamOptions = ['types', 'afterSequence', 'signal', 'idleTimeoutMs', 'onOpen', 'onReconnect'];
 const callOptions = ['params', 'query', 'body', 'idempotencyKey', 'signal'];
 
-/** Creates a client. Throws TypeError if `baseUrl` or `apiKey` cannot be used, or an option does not exist. */
+/** Creates a client. Throws TypeError if `baseUrl` or `apiKey` is malformed, or an option is unknown. */
 export function createClient(options: ClientOptions): Client {
   checkOptions('createClient', options, clientOptions);
   if (!isBaseUrl(options.baseUrl)) throw new TypeError(`baseUrl ${baseUrlRule(options.baseUrl)}`);
@@ -45,12 +45,12 @@ export function createClient(options: ClientOptions): Client {
   return frozen(client) as unknown as Client;
 }
 
-/** Methods by name, and groups of them. */
+/** Methods and nested groups, by name. */
 type Group = Record<string, unknown>;
 
 type Input = Omit<RequestParts, 'isMultipart'> & { params?: Record<string, unknown> };
 
-/** An operation as its line in the table says it. */
+/** The fields of an operation's line in `operationTable`. */
 interface OperationLine {
   operation: string;
   name: string;
@@ -70,7 +70,7 @@ function callOf(options: ClientOptions, { operation, name, method, template, kin
   return (input: Input = {}): ApiCall<unknown> => apiCall(request(input));
 }
 
-/** Returns an operation's path. Throws TypeError for a parameter that is missing, or that would make it the path of another operation. */
+/** Returns an operation's path. Throws TypeError if a parameter is missing, or is a `.` or `..` that would change the path. */
 function pathOf(name: string, template: string, params: Record<string, unknown> = {}): string {
   return template.replace(/\{(\w+)\}/g, (_match, parameter: string) => {
     const value = String(params[parameter] ?? '');
@@ -79,7 +79,7 @@ function pathOf(name: string, template: string, params: Record<string, unknown> 
   });
 }
 
-/** Sets a method at its place, in groups that are made as they are needed. */
+/** Sets a method at its path, and creates the missing groups. */
 function setAt(client: Group, path: string[], method: unknown): void {
   let group = client;
   for (const name of path.slice(0, -1)) {

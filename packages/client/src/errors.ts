@@ -1,6 +1,6 @@
 import type { ErrorCode } from './generated/types.ts';
 
-/** Each error that a call rejects with, told apart by its `code`; besides, the reason of an aborted signal. */
+/** Every error that a call rejects with, except an aborted signal's reason. Narrow it by its `code`. */
 export type RequestError = PlatformError | ConnectionError | TimeoutError | ResponseError;
 
 /** An error response of the API. */
@@ -9,11 +9,11 @@ export class PlatformError<Code extends ErrorCode = ErrorCode> extends Error {
   /** The HTTP status. */
   readonly status: number;
   readonly code: Code;
-  /** The body field, query parameter or header at fault. */
+  /** The invalid body field, query parameter or header. */
   readonly field: string | undefined;
-  /** Id of the request in the platform's logs: quote it when you report an internal_error. */
+  /** Id of the request in the platform's logs. Quote it when you report an internal_error. */
   readonly requestId: string | undefined;
-  /** Seconds after which another attempt makes sense, where the platform says so. */
+  /** Seconds to wait before the next attempt, from the Retry-After header. */
   readonly retryAfter: number | undefined;
 
   constructor(
@@ -30,25 +30,25 @@ export class PlatformError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** No connection, or one that broke before the whole response had come. A write may have happened: send it again with the same key. */
+/** The connection failed, or broke before the response was complete. A write may have been applied: send it again with the same key. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   readonly code = 'connection_failed';
 }
 
-/** No whole response within `timeoutMs`. A write may have happened: send it again with the same key. */
+/** The response was not complete within `timeoutMs`. A write may have been applied: send it again with the same key. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
   readonly code = 'timed_out';
 }
 
-/** A response that is none of this API's, such as a proxy's page. */
+/** A response that does not come from the API, such as a proxy's error page. */
 export class ResponseError extends Error {
   override readonly name = 'ResponseError';
   readonly code = 'unexpected_response';
   /** The HTTP status. */
   readonly status: number;
-  /** Beginning of the body, at most 500 characters. */
+  /** The first 500 characters of the body. */
   readonly body: string;
 
   constructor(message: string, status: number, body = '') {
@@ -58,11 +58,11 @@ export class ResponseError extends Error {
   }
 }
 
-/** A wait that did not end as wanted: `wait_ended` if it never can, `wait_timed_out` at its deadline. */
+/** A wait that failed: `wait_ended` if the resource can never reach the status, `wait_timed_out` at the deadline. */
 export class WaitError<Resource = unknown> extends Error {
   override readonly name = 'WaitError';
   readonly code: 'wait_ended' | 'wait_timed_out';
-  /** The resource as it was last seen; undefined if no request had succeeded by then. */
+  /** The resource's last known state; undefined if no request succeeded. */
   readonly last: Resource | undefined;
 
   constructor(code: WaitError['code'], message: string, last: Resource | undefined) {
@@ -72,7 +72,7 @@ export class WaitError<Resource = unknown> extends Error {
   }
 }
 
-/** Returns whether an error is an error response of the API, with one of these codes if any are given. */
+/** Returns whether an error is an error response of the API. If codes are given, the error must have one of them. */
 export function isPlatformError<Code extends ErrorCode = ErrorCode>(
   error: unknown,
   ...codes: Code[]
@@ -80,7 +80,7 @@ export function isPlatformError<Code extends ErrorCode = ErrorCode>(
   return error instanceof PlatformError && (codes.length === 0 || (codes as ErrorCode[]).includes(error.code));
 }
 
-/** Returns whether an error is one of a call: narrow it by its `code`. */
+/** Returns whether an error comes from an API call. Narrow it by its `code`. */
 export function isRequestError(error: unknown): error is RequestError {
   const classes = [PlatformError, ConnectionError, TimeoutError, ResponseError];
   return classes.some((each) => error instanceof each);

@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '../../..');
 const folder = mkdtempSync(join(tmpdir(), 'client-package-'));
 const installed = join(folder, 'node_modules/@customer-platform/client');
 
-/** Node 20 and this one, Deno and Bun: each runs what customers install. */
+/** Node 20, the current Node, Deno and Bun. Each runs the installed package. */
 const { runtimes, missing } = findRuntimes();
 
 let server: Receiver;
@@ -37,17 +37,17 @@ function execute(program: string, args: string[], cwd = root): string {
   return stdout;
 }
 
-/** Neither runtime looks for a release of its own that is newer, or tells its maker of a crash. */
+/** Disables update checks and crash reports of the runtimes. */
 const quiet = { DENO_DIR: join(folder, '.deno'), DENO_NO_UPDATE_CHECK: '1', DO_NOT_TRACK: '1' };
 
-/** Returns what a program prints, while the server of this process responds to it. */
+/** Returns a program's output. This process's server responds to the program meanwhile. */
 async function output({ program, before }: Runtime, args: string[], env: Record<string, string> = {}): Promise<string> {
   const options = { cwd: folder, env: { ...process.env, ...quiet, ...env }, timeout: 60_000 };
   const { stdout } = await promisify(execFile)(program, [...before, ...args], options);
   return stdout;
 }
 
-/** A program of a customer, whose types hold and which runs. */
+/** A customer's program. It must type-check and run. */
 const program = `import {
   type Appointment, ConnectionError, createClient, type Event, isPlatformError, type ListContactsQuery, type RequestError, signWebhook,
   verifyWebhook,
@@ -86,7 +86,7 @@ export function told(event: Event): string {
 const incomplete = () => client.calendar.appointments.create({ body: { contact: '', booking_type: 1 } });
 // @ts-expect-error: the former name takes the same
 const alias = () => client.bookAppointment({ body: { contact: '', booking_type: 1 } });
-// @ts-expect-error: there is no such status
+// @ts-expect-error: the status does not exist
 const mistyped = () => client.calendar.appointments.list({ query: { status: 'booked' } });
 // @ts-expect-error: an event is numbered, by a number
 const numbered = () => client.events.list({ query: { after_sequence: '41' } });
@@ -120,7 +120,7 @@ const requested = [
   'GET /v1/events/stream?types=order.* after 42',
 ];
 
-/** Responds to the program: with contacts on two pages, a message that is sent and then read, and streams that end after one event. */
+/** Responds to the program. It serves two pages of contacts, a message that is sent and then read, and streams of one event. */
 const respond: Receiver['respond'] = (request, response) => {
   if (request.path.startsWith('/v1/events/stream')) {
     const sequence = Number(request.headers['last-event-id']) + 1;
@@ -153,15 +153,15 @@ function compile(options: string[]): string {
 }
 
 describe('the package, installed in an empty folder', () => {
-  it('has no dependencies, and holds nothing but what it needs', () => {
+  it('has no dependencies and no unnecessary files', () => {
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, unknown>;
     expect(manifest).toMatchObject({ name: '@customer-platform/client', engines: { node: '>=20.3' } });
     expect(manifest.dependencies).toBeUndefined();
     expect(globSync('node_modules/*', { cwd: folder })).toEqual(['node_modules/@customer-platform']);
     const files = globSync('**/*.*', { cwd: installed }).filter((file) => !/\.(?:js|d\.ts)$/.test(file));
     expect(files.sort()).toEqual(['README.md', 'package.json']);
-    const licences = readFileSync(join(installed, 'THIRD-PARTY-LICENSES'), 'utf8');
-    expect(licences).toMatch(/^## @modelcontextprotocol\/sdk - [\d.]+ \(MIT\)$/m);
+    const licenses = readFileSync(join(installed, 'THIRD-PARTY-LICENSES'), 'utf8');
+    expect(licenses).toMatch(/^## @modelcontextprotocol\/sdk - [\d.]+ \(MIT\)$/m);
   });
 
   it('is at most 16 kB of JavaScript when compressed, without the command line', () => {
@@ -171,7 +171,7 @@ describe('the package, installed in an empty folder', () => {
     expect(gzipSync(code).length).toBeLessThanOrEqual(16_000);
   });
 
-  it('imports nothing of Node outside the command line, so that browsers take it', () => {
+  it('imports Node modules only in the command line, so that browsers can load it', () => {
     const imports = globSync('**/*.js', { cwd: installed, exclude: ['cli/**'] }).flatMap((file) => {
       return [...readFileSync(join(installed, file), 'utf8').matchAll(/from '([^']+)'|import\('([^']+)'\)/g)].map(
         ([, name]) => name!,
@@ -193,7 +193,7 @@ describe('the package, installed in an empty folder', () => {
   });
 });
 
-/** Returns the program's path, compiled once for all runtimes. */
+/** Compiles the program once for all runtimes, and returns its path. */
 function compiledProgram(): string {
   const compiled = join(folder, 'out/program.js');
   if (existsSync(compiled)) return compiled;
@@ -263,10 +263,10 @@ describe.each(runtimes)('on $name', (runtime) => {
   });
 });
 
-// A runtime that a machine cannot have is named among the tests, as one that did not run.
+// If this machine cannot run a runtime, a skipped test names it.
 for (const reason of missing) it.skip(reason, () => undefined);
 
-it('in a browser the same program runs, without a bundler', async () => {
+it('the same program runs in a browser without a bundler', async () => {
   mkdirSync(join(folder, 'browser'), { recursive: true });
   writeFileSync(join(folder, 'program.ts'), browserProgram);
   compile([...browserOptions, '--outDir', 'browser']);

@@ -1,9 +1,9 @@
 import { type ApiCall, apiCall, type ListCall, type Outcome } from './call.ts';
 
 /**
- * Iterates over all entries of a list whose pages you request: `eachOf((page) => client.cdp.contacts.list({ query: { tag: 'vip', ...page } }))`.
- * The list itself does the same without a function: `for await (const contact of client.cdp.contacts.list({ query: { tag: 'vip' } }))`.
- * Rejects with what a page's request rejects with.
+ * Iterates over all entries of a list: `eachOf((page) => client.cdp.contacts.list({ query: { tag: 'vip', ...page } }))`.
+ * Most callers need no function: `for await (const contact of client.cdp.contacts.list({ query: { tag: 'vip' } }))`.
+ * Rejects with the error of the page request that fails.
  */
 export async function* eachOf<Item>(
   list: (page: { starting_after?: string }) => Promise<{ data: Item[]; next: string | null }>,
@@ -16,13 +16,13 @@ export async function* eachOf<Item>(
   } while (next !== null);
 }
 
-/** Returns a call for a list, which `request` sends with more parameters for its query. */
+/** Returns a list call. `request` sends the query with the given paging parameters added. */
 export function listCall(
   query: Record<string, unknown> = {},
   request: (page: Record<string, unknown>) => Promise<Outcome>,
 ): ListCall<unknown> {
   const first = apiCall(request({})) as ApiCall<never>;
-  // Events after a sequence go on after the sequence of the last one.
+  // A list of events that starts after a sequence pages by sequence.
   const cursor = query.after_sequence === undefined ? 'starting_after' : 'after_sequence';
   const entries = () =>
     eachOf<unknown>(({ starting_after: next }) => {

@@ -1,6 +1,6 @@
 /**
- * A kind of event that is newer than this client: at run time a string such as `order.returned`. As a member of an enum it is a string that
- * is no other literal, so that a comparison with a known kind leaves that kind's event alone.
+ * An event kind that is newer than this client; at run time a string such as `order.returned`. As an enum member it equals no string
+ * literal, so a comparison with a known kind narrows to that kind's event only.
  */
 declare enum NewerKind {
   Newer = 'a kind that is newer than this client',

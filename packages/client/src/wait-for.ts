@@ -5,26 +5,26 @@ import { backoffMs, longestTimerMs, wait } from './requests/delays.ts';
 
 /** Options of a wait. */
 export interface WaitOptions {
-  /** Milliseconds until the wait rejects with a WaitError. Default: 60,000, and for the sandbox's clock 300,000. */
+  /** Milliseconds until the wait rejects with a WaitError. Default: 60,000; for the sandbox clock 300,000. */
   timeoutMs?: number | undefined;
-  /** Ends the wait: it rejects with the signal's reason. */
+  /** Aborts the wait. It rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Waits for what the platform does after its response. They request the resource again and again, at most 2 s apart, and reject with a WaitError
- * when that can no longer happen or the time is over, and with a RequestError if a request fails.
+ * Waits for work that the platform finishes after its response, by polling the resource at most 2 s apart. A wait rejects with a WaitError
+ * if the resource can never reach the status or the time is over, and with a RequestError if a request fails.
  */
 export interface WaitFor {
-  /** Resolves with a message once it has a status, or one that follows it: a `read` message was `delivered`. */
+  /** Resolves with a message once it reaches or has passed a status: a `read` message counts as `delivered`. */
   message(id: string, status: MessageStatus, options?: WaitOptions): Promise<MessageDetail>;
   /** Resolves with a knowledge source once it is `ready`. */
   source(id: string, options?: WaitOptions): Promise<KnowledgeSource>;
-  /** Resolves with the sandbox's clock once it is not advancing. */
+  /** Resolves with the sandbox clock once it stops advancing. */
   clock(options?: WaitOptions): Promise<SandboxClock>;
 }
 
-/** Statuses of a message on its way, in their order; those that end it on the way. */
+/** `way` has the statuses of a message that is sent, in order. `ends` has the statuses of a message that is not. */
 const way: readonly MessageStatus[] = ['scheduled', 'queued', 'sending', 'sent', 'delivered', 'read'];
 const ends: readonly MessageStatus[] = ['failed', 'cancelled', 'refused'];
 
@@ -47,12 +47,12 @@ export function waitsOf(client: Resources): WaitFor {
     async clock(options) {
       const look = (signal: AbortSignal) => client.sandbox.clock.get({ signal });
       const judge = ({ status }: SandboxClock) => status === 'ready';
-      return await until("the sandbox's clock", 'ready', look, judge, { timeoutMs: 300_000, ...options });
+      return await until('the sandbox clock', 'ready', look, judge, { timeoutMs: 300_000, ...options });
     },
   };
 }
 
-/** Returns whether a message with a status has, or had, the status that is waited for; `never` if it cannot have it any more. */
+/** Returns whether a message has or had the wanted status; `never` if it can no longer reach it. */
 function progress(status: MessageStatus, wanted: MessageStatus): boolean | 'never' {
   if (status === wanted) return true;
   if (ends.includes(status)) return 'never';
@@ -60,7 +60,7 @@ function progress(status: MessageStatus, wanted: MessageStatus): boolean | 'neve
   return way.indexOf(status) >= way.indexOf('delivered') ? 'never' : false;
 }
 
-/** Looks at a resource until it is as wanted. Throws WaitError, a RequestError, or the reason of an aborted signal. */
+/** Polls a resource until `judge` accepts it. Throws WaitError, a RequestError, or an aborted signal's reason. */
 async function until<Resource extends { status: string }>(
   name: string,
   wanted: string,
@@ -79,7 +79,7 @@ async function until<Resource extends { status: string }>(
       const verdict = judge(last);
       if (verdict === true) return last;
       if (verdict === 'never')
-        throw new WaitError('wait_ended', `${name} is ${last.status}, and never becomes ${wanted}`, last);
+        throw new WaitError('wait_ended', `${name} is ${last.status} and can never become ${wanted}`, last);
       await wait(backoffMs(number, longestPauseMs), ended);
     }
   } catch (error) {

@@ -2,33 +2,33 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema, type ElicitResult } from '@modelcontextprotocol/sdk/types.js';
 
-/** An assistant: the protocol's reference client with a server that it started. */
+/** An assistant: the MCP reference client, connected to a server that it started. */
 export interface Assistant {
   client: Client;
-  /** Calls a tool, and returns its text, and whether it says that something went wrong. */
+  /** Calls a tool. Returns its text, and whether it is an error. */
   call(tool: string, given: Record<string, unknown>): Promise<{ text: string; isError: boolean }>;
-  /** Calls a tool that returns JSON. Throws an Error with its text if something went wrong. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into results of every shape
+  /** Calls a tool that returns JSON. Throws an Error with its text if the result is an error. */
+  // biome-ignore lint/suspicious/noExplicitAny: results of any shape
   json(tool: string, given: Record<string, unknown>): Promise<any>;
-  /** Questions that the user was asked, in their order. */
+  /** The questions to the user, in order. */
   questions: string[];
-  /** Text of the server's standard error so far. */
+  /** Returns the server's standard error so far. */
   err(): string;
-  /** What came over the standard output that is not of the protocol. */
+  /** Lines of the standard output that are not MCP messages. */
   strays: Error[];
   close(): Promise<void>;
 }
 
-/** How an assistant starts its server. */
+/** Options of the server process and its user. */
 interface StartOptions {
   env: Record<string, string>;
-  /** Folder in which the program runs; default: that of the test. */
+  /** Working folder of the program. Default: the test's. */
   cwd?: string;
-  /** What its user answers to each question; without it the assistant cannot ask. */
+  /** The user's answer to each question. Without it, the assistant cannot ask. */
   answer?: ElicitResult['action'] | undefined;
 }
 
-/** Starts a server as an assistant does: a program with its arguments. */
+/** Starts a program with its arguments as an MCP server, as an assistant does. */
 export async function startAssistant(
   [program, ...args]: [string, ...string[]],
   { env, cwd = process.cwd(), answer }: StartOptions,

@@ -2,23 +2,23 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A program that runs JavaScript, with the arguments before those that a script gets. */
+/** A JavaScript runtime, with the arguments that precede the script. */
 export interface Runtime {
   name: string;
   program: string;
   before: readonly string[];
-  /** Its first argument to run the command line, in the folder that has the package installed. */
+  /** First argument to run the command line in the folder where the package is installed. */
   commandLine: string;
 }
 
-/** Package that holds a runtime's program, by the platform and processor that it is for. */
+/** The npm package of a runtime's program, by platform and processor. */
 interface Packaged {
   name: string;
   command: string;
   /** Matches the version that `--version` prints. */
   version: RegExp;
   packages: Readonly<Record<string, string>>;
-  /** Path of the program in its package. */
+  /** Path of the program in the package. */
   file: string;
   before: readonly string[];
   commandLine?: string;
@@ -57,8 +57,8 @@ const folder = join(import.meta.dirname, '../../../.platform/runtimes');
 const installMs = 180_000;
 
 /**
- * Returns the runtimes that customers have: this one, and Node 20, Deno and Bun from the PATH, else from the packages of their makers, which are
- * installed once for a checkout. `missing` has a sentence for each that this machine cannot have.
+ * Returns the runtimes of customers: the current Node, Node 20, Deno and Bun. Those that the PATH lacks are installed from npm once per
+ * checkout. `missing` names each runtime that this machine cannot run.
  */
 export function findRuntimes(): { runtimes: Runtime[]; missing: string[] } {
   const runtimes: Runtime[] = [
@@ -88,7 +88,7 @@ function programOf(wanted: Packaged): { program: string } | { missing: string } 
     : { missing: `${name}: ${specifier} could not be installed, or does not run here` };
 }
 
-/** Returns the folder of a package, which appears when it is whole; it is missing if npm cannot install it. */
+/** Returns the folder of a package. It is renamed into place once complete, and is missing if npm cannot install it. */
 function installed(specifier: string): string {
   const target = join(folder, specifier);
   const content = join(target, 'node_modules', specifier.slice(0, specifier.lastIndexOf('@')));
@@ -97,10 +97,10 @@ function installed(specifier: string): string {
   const unpacking = mkdtempSync(`${target}-`);
   try {
     writeFileSync(join(unpacking, 'package.json'), '{"private":true}');
-    // Without a network it is to be known at once.
+    // Fail at once without a network.
     const args = ['install', '--no-save', '--ignore-scripts', '--silent', '--fetch-retries=0', specifier];
     const { status } = spawnSync('npm', args, { cwd: unpacking, timeout: installMs });
-    // Where it exists by now, another run of the tests was faster.
+    // If the folder exists by now, another test run has installed the package.
     if (status === 0 && !existsSync(target)) renameSync(unpacking, target);
   } finally {
     rmSync(unpacking, { recursive: true, force: true });

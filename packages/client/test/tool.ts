@@ -4,24 +4,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@customer-platform/testkit';
 
-/** A run of the command line in a process of its own. */
+/** A run of the command line in its own process. */
 export interface ToolRun {
-  /** Text of the standard output and the standard error so far. */
+  /** Return the standard output and the standard error so far. */
   out(): string;
   err(): string;
-  /** Waits until the output has such a text. */
+  /** Waits until the output matches. */
   prints(pattern: RegExp): Promise<void>;
-  /** Ends it as Ctrl-C does. */
+  /** Interrupts it like Ctrl-C. */
   interrupt(): void;
-  /** Waits for its end. `code` is null if a signal killed it. */
+  /** Waits until it exits. `code` is null if a signal killed it. */
   end(): Promise<{ code: number | null; out: string; err: string }>;
 }
 
-/** The command line with files of its own, in a folder that `remove` deletes. */
+/** The command line with its own settings folder, which `remove` deletes. */
 export interface Tool {
   folder: string;
   start(args: readonly string[], options?: RunOptions): ToolRun;
-  /** Runs it to its end. */
+  /** Runs it until it exits. */
   run(args: readonly string[], options?: RunOptions): ReturnType<ToolRun['end']>;
   remove(): void;
 }
@@ -29,14 +29,14 @@ export interface Tool {
 interface RunOptions {
   env?: Record<string, string>;
   input?: string;
-  /** Milliseconds after which it is killed; default a minute. */
+  /** Milliseconds after which it is killed. Default: one minute. */
   deadlineMs?: number;
 }
 
 const main = join(import.meta.dirname, '../src/cli/main.ts');
 const deadlineMs = 60_000;
 
-/** Returns the command line with no settings, and an environment for all its runs. */
+/** Returns the command line without settings. `env` applies to all its runs. */
 export function openTool(env: Record<string, string> = {}): Tool {
   const folder = mkdtempSync(join(tmpdir(), 'client-tool-'));
   const start: Tool['start'] = (args, options = {}) => {

@@ -9,34 +9,34 @@ export type Account = Output<'GET /admin/accounts/{account_id}'>;
 export type Key = Output<'GET /admin/accounts/{account_id}/keys'>['data'][number];
 export type Member = Output<'GET /admin/accounts/{account_id}/members'>['data'][number];
 
-/** Returns an account's name with the end of its id: several may have one name, and a change is of one. */
+/** Returns an account's name with the end of its id, since several accounts may have the same name. */
 function named({ name, id }: Account): string {
   return `${name} ${shortId(id)}`;
 }
 
-function NewKey({ secret, told }: { secret: string; told: string }) {
+function NewKey({ secret, message }: { secret: string; message: string }) {
   return (
     <>
-      <p>{told} This is the only time that it is shown.</p>
+      <p>{message} The key is shown only now.</p>
       <Copyable value={secret} label="the key" />
     </>
   );
 }
 
-/** Creates a key of an account, and shows it once. */
+/** Creates a key and shows it once. */
 export function createKeyAction(account: Account): Action {
   return {
-    title: `Create key of ${named(account)}`,
+    title: `Create key for ${named(account)}`,
     confirm: 'Create key',
-    touches: 'Creates one key. The key itself is shown once, after this.',
+    touches: 'Creates one key and shows it once.',
     fields: [
       { name: 'name', label: 'Name', maxLength: 120, isRequired: true },
       { name: 'mode', label: 'Mode', options: ['live', 'test'], value: 'live', hint: 'Test keys act on the sandbox.' },
-      { name: 'scopes', label: 'Scopes', options: scopes, isList: true, hint: '* is every scope.' },
+      { name: 'scopes', label: 'Scopes', options: scopes, isList: true, hint: '* means all scopes.' },
       {
         name: 'addresses',
         label: 'Allowed addresses',
-        hint: 'IP addresses or CIDR ranges with commas between; empty: any.',
+        hint: 'IP addresses or CIDR ranges, separated by commas. Empty: any address.',
       },
       reasonField,
     ],
@@ -56,17 +56,17 @@ export function createKeyAction(account: Account): Action {
         params: { account_id: account.id },
         body,
       });
-      return <NewKey secret={key} told={`Created the ${body.mode} key “${body.name}”.`} />;
+      return <NewKey secret={key} message={`Created the ${body.mode} key “${body.name}”.`} />;
     },
   };
 }
 
-/** Replaces a key by a successor, which is shown once. */
+/** Replaces a key with a new one, which is shown once. */
 export function rotateKeyAction({ id, name, mode, last4 }: Key): Action {
   return {
     title: `Rotate key ${name}`,
     confirm: 'Rotate',
-    touches: `Creates a successor of the ${mode} key that ends in ${last4}, with its scopes. The old key ends after the overlap.`,
+    touches: `Replaces the ${mode} key that ends in ${last4} with a new key that has the same scopes. The old key ends after the overlap.`,
     fields: [
       {
         name: 'overlap_seconds',
@@ -75,7 +75,7 @@ export function rotateKeyAction({ id, name, mode, last4 }: Key): Action {
         min: 0,
         max: 604_800,
         isRequired: true,
-        hint: 'How long both keys work: 0 if the key leaked, up to 604800, a week, if it is planned.',
+        hint: 'How long both keys work: 0 if the key leaked, up to 604800 (one week) for a planned rotation.',
       },
       reasonField,
     ],
@@ -83,17 +83,17 @@ export function rotateKeyAction({ id, name, mode, last4 }: Key): Action {
     run: async (values) => {
       const body = { overlap_seconds: Number(values.get('overlap_seconds')), ...reasonIn(values) };
       const { key } = await call('POST /admin/keys/{key_id}/rotate', { params: { key_id: id }, body });
-      return <NewKey secret={key} told={`Created the successor of “${name}”.`} />;
+      return <NewKey secret={key} message={`Rotated the key “${name}”.`} />;
     },
   };
 }
 
-/** Returns when a key was revoked or expired; null while it works. */
+/** Returns when a key was revoked or expired; null while it is valid. */
 export function endedAt({ revoked_at, expires_at }: Key): string | null {
   return revoked_at ?? (expires_at && Date.parse(expires_at) <= Date.now() ? expires_at : null);
 }
 
-/** Ends a key. */
+/** Revokes a key. */
 export function revokeKeyAction({ id, name, mode, last4, last_used_at }: Key): Action {
   const use = last_used_at
     ? `It was last used at ${new Date(last_used_at).toLocaleString('en-GB')}.`
@@ -102,7 +102,7 @@ export function revokeKeyAction({ id, name, mode, last4, last_used_at }: Key): A
     title: `Revoke key ${name}`,
     confirm: 'Revoke',
     isDangerous: true,
-    touches: `One ${mode} key, which ends in ${last4}. ${use} Every request with it is refused within 1 s; this cannot be reversed.`,
+    touches: `Revokes the ${mode} key that ends in ${last4}. ${use} Within 1 s, requests with this key are refused. This cannot be undone.`,
     fields: [reasonField],
     run: async (values) => {
       await call('DELETE /admin/keys/{key_id}', { params: { key_id: id }, query: reasonIn(values) });
@@ -111,12 +111,12 @@ export function revokeKeyAction({ id, name, mode, last4, last_used_at }: Key): A
   };
 }
 
-/** Adds a member of an account's team. */
+/** Adds a team member to an account. */
 export function addMemberAction(account: Account): Action {
   return {
-    title: `Add member of ${named(account)}`,
+    title: `Add member to ${named(account)}`,
     confirm: 'Add',
-    touches: 'Adds one member. A member who was removed becomes active again.',
+    touches: 'Adds one member, or reactivates a removed one.',
     fields: [
       { name: 'name', label: 'Name', maxLength: 120, isRequired: true },
       { name: 'email', label: 'Email', type: 'email', isRequired: true },
@@ -139,7 +139,7 @@ export function removeMemberAction(account: Account, { id, name, email }: Member
     title: `Remove ${name}`,
     confirm: 'Remove',
     isDangerous: true,
-    touches: `One member of ${named(account)}: ${email} becomes inactive. None of their data is deleted.`,
+    touches: `In ${named(account)}, ${email} becomes inactive. Their data is kept.`,
     fields: [reasonField],
     run: async (values) => {
       const params = { account_id: account.id, member_id: id };
@@ -149,7 +149,7 @@ export function removeMemberAction(account: Account, { id, name, email }: Member
   };
 }
 
-/** Suspends an account, or ends that. */
+/** Suspends an active account, or activates a suspended one. */
 export function statusAction(account: Account, keys: number): Action {
   const isActive = account.status === 'active';
   const touched = `${named(account)} and its sandbox`;
@@ -158,8 +158,8 @@ export function statusAction(account: Account, keys: number): Action {
     confirm: isActive ? 'Suspend' : 'Activate',
     isDangerous: isActive,
     touches: isActive
-      ? `Requests of ${touched} are refused within 1 s: those with ${countOf(keys, 'key')} that is shown here, and any other.`
-      : `Requests of ${touched} are taken again within 1 s.`,
+      ? `Within 1 s, requests of ${touched} are refused, whatever their key. This page shows ${countOf(keys, 'valid key')}.`
+      : `Within 1 s, requests of ${touched} are accepted again.`,
     fields: [reasonField],
     run: async (values) => {
       const body = { status: isActive ? ('suspended' as const) : ('active' as const), ...reasonIn(values) };
@@ -169,7 +169,7 @@ export function statusAction(account: Account, keys: number): Action {
   };
 }
 
-/** Every module, to choose from: the contract's list as a value would bring its schemas along. */
+/** All modules. Importing the contract's list as a value would bundle its schemas. */
 const moduleNames: Record<ModuleName, true> = { calendar: true, agents: true, cdp: true, catalogue: true, crm: true };
 const modules = Object.keys(moduleNames) as ModuleName[];
 
@@ -180,7 +180,7 @@ export function editAction(account: Account): Action {
   return {
     title: `Edit ${named(account)}`,
     confirm: 'Save',
-    touches: 'One account. Its sandbox follows, and so do keys without a rate limit of their own.',
+    touches: 'Changes one account, its sandbox, and the rate of keys without their own limit.',
     fields: [
       { name: 'name', label: 'Name', value: account.name, maxLength: 200, isRequired: true },
       { name: 'per_minute', label: 'Requests per minute', value: per_minute, ...limit },
@@ -202,7 +202,7 @@ export function planAction(account: Account): Action {
   return {
     title: `Plan of ${named(account)}`,
     confirm: 'Save',
-    touches: 'What the plan includes. Operations of a module that is not in it get 404 module_off within 1 s.',
+    touches: 'Changes the plan. Within 1 s, operations of modules that are not in the plan get 404 module_off.',
     fields: [
       { name: 'name', label: 'Name', value: plan.name, maxLength: 120, isRequired: true },
       {
@@ -227,17 +227,17 @@ export function planAction(account: Account): Action {
   };
 }
 
-/** Switches one module on that is off. One that is not in the plan is put there by `planAction`. */
+/** Switches a module of the plan on. `planAction` adds a module to the plan. */
 export function switchOnAction(account: Account, module: ModuleName): Action {
   return {
     title: `Switch ${module} on for ${named(account)}`,
     confirm: 'Switch on',
-    touches: `Operations of ${module} are taken again within 1 s, in the sandbox too. Ask first whoever switched it off: Last changes has the reason.`,
+    touches: `Within 1 s, operations of ${module} are accepted again, also in the sandbox. First ask the person who switched it off: Last changes has the name and reason.`,
     fields: [reasonField],
     run: async (values) => {
       const body = { modules: { [module]: { on: true } }, ...reasonIn(values) };
       await call('PATCH /admin/accounts/{account_id}', { params: { account_id: account.id }, body });
-      return `${module} of ${account.name} is on.`;
+      return `Switched ${module} on for ${account.name}.`;
     },
   };
 }
@@ -249,7 +249,7 @@ export function modulesAction(account: Account): Action {
     title: `Modules of ${named(account)}`,
     confirm: 'Save',
     touches:
-      'Operations of a module that is off get 404 module_off within 1 s, in the sandbox too. No data is deleted.',
+      'Within 1 s, operations of a module that is off get 404 module_off, also in the sandbox. No data is deleted.',
     fields: [
       {
         name: 'on',

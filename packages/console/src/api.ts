@@ -2,7 +2,7 @@ import type { adminOperations } from '@customer-platform/contracts/accounts';
 import type { BodyInput, ErrorEnvelope, ParamsInput, QueryInput, ResponseOf } from '@customer-platform/contracts/core';
 import { endSession, sessionToken } from './session.ts';
 
-// Types alone come from the contract: its schemas would be most of the page's size.
+// Import only types from the contract, since its schemas would be most of the bundle.
 type Operations = typeof adminOperations;
 type Named = { [Key in keyof Operations]: Operations[Key] };
 
@@ -14,7 +14,7 @@ type At<R extends Route> = {
   [Key in keyof Named]: R extends `${Named[Key]['method']} ${Named[Key]['path']}` ? Named[Key] : never;
 }[keyof Named];
 
-/** Path parameters, query and body of a call, as the contract has them. */
+/** Path parameters, query and body of a call, typed by the contract. */
 export interface Input<R extends Route> {
   params?: ParamsInput<At<R>>;
   query?: QueryInput<At<R>>;
@@ -22,10 +22,10 @@ export interface Input<R extends Route> {
   signal?: AbortSignal;
 }
 
-/** Value that a route responds with; undefined for 204. */
+/** The parsed response of a route; undefined for 204. */
 export type Output<R extends Route> = ResponseOf<At<R>>;
 
-/** The control plane's refusal, with its envelope's message; `status` is 0 where there was no response. */
+/** An error of the control plane, with the message of its envelope. `status` is 0 if there was no response. */
 export class Refusal extends Error {
   readonly status: number;
   readonly field: string | undefined;
@@ -42,8 +42,8 @@ export class Refusal extends Error {
 const timeoutMs = 15_000;
 
 /**
- * Calls an operation with the session's token. Throws Refusal for an error response and for none; a 401 ends the
- * session, which brings the form for the token back.
+ * Calls an operation with the session's token. Throws Refusal for an error response or no response. A 401 ends the
+ * session and shows the sign-in form.
  */
 export async function call<R extends Route>(route: R, input: Input<R> = {}): Promise<Output<R>> {
   const [method, template] = route.split(' ') as [string, string];
@@ -79,6 +79,6 @@ function urlOf(template: string, params: unknown = {}, query: unknown = {}): str
 
 async function refusalOf(response: Response): Promise<Refusal> {
   const envelope = (await response.json().catch(() => undefined)) as ErrorEnvelope | undefined;
-  const message = envelope?.error?.message ?? `The control plane responded ${response.status}.`;
+  const message = envelope?.error?.message ?? `The control plane responded with status ${response.status}.`;
   return new Refusal(response.status, message, envelope?.error?.field);
 }

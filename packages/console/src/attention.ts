@@ -19,7 +19,7 @@ export type TroubledAccount = CustomerAttention['accounts'][number];
 export type DisabledEndpoint = CustomerAttention['endpoints'][number];
 export type Stranger = CustomerAttention['addresses'][number];
 
-/** Something that a person on call should look at. */
+/** A problem that a person on call should look at. */
 export type AttentionItem = { key: string; runbook: string } & (
   | { kind: 'gone'; service: string; text: GoneText }
   | { kind: 'blocked'; text: string; processes: SeenProcess[] }
@@ -43,7 +43,7 @@ function goneItems(gone: string[]): AttentionItem[] {
   });
 }
 
-/** Returns an item for each thing that processes wait for, with all that do: that it is missing is one fact, however many it stops. */
+/** Returns one item per missing dependency, with all processes that wait for it. */
 function blockedItems(processes: SeenProcess[]): AttentionItem[] {
   const reasons = processes
     .filter(({ state }) => state === 'live')
@@ -58,8 +58,8 @@ function blockedItems(processes: SeenProcess[]): AttentionItem[] {
 }
 
 /**
- * Returns one item for a queue whose work does not move, whatever the reasons: one that is paused is late because of that. Dead events are
- * another fact, see `deadItems`. What retries at endpoints that are listed is not said again by their queue.
+ * Returns one item per queue that does not make progress. It is one item even for several reasons, since a pause also makes a queue late.
+ * `deadItems` returns the dead events. Retries at listed failing endpoints are not reported again for their queue.
  */
 function queueItems(queues: Queue[], hasFailingEndpoints: boolean): AttentionItem[] {
   return queues
@@ -87,7 +87,7 @@ function deadItems(queues: Queue[]): AttentionItem[] {
     .map((queue) => ({ kind: 'dead', key: `dead ${queueName(queue)}`, queue, runbook: runbookOf.dead }));
 }
 
-/** Returns what customers meet: messages that fail for their account's failing channel are part of that channel's item. */
+/** Returns the customers' problems. If an account has a failing channel, its failed messages are part of the channel's item. */
 function customerItems({ channels, accounts, endpoints, addresses }: CustomerAttention): AttentionItem[] {
   const troubled = new Map(accounts.map((account) => [account.account, account]));
   const hasFailingChannel = new Set(channels.map(({ account }) => account));
@@ -112,7 +112,7 @@ function customerItems({ channels, accounts, endpoints, addresses }: CustomerAtt
   ];
 }
 
-/** Poll interval in milliseconds of what customers meet, for which services are asked over all accounts. */
+/** Poll interval in milliseconds of the customers' problems. Each poll makes the services search all accounts. */
 const customersPollMs = 10_000;
 
 interface Known {
@@ -132,7 +132,7 @@ function itemsOf({ gone, queues, processes, endpoints, customers }: Known): Atte
     ? [{ kind: 'gone', key: 'gone endpoints', service: deliveries.service, text: silent, runbook: silent.runbook }]
     : [];
   const disabled = new Set(customers?.endpoints.map(({ id }) => id));
-  // Without the bus these are what was known before, and the outage is one fact.
+  // Without the bus, endpoints and processes are stale, and the outage is the only known problem.
   const isOut = isBusGone(gone);
   const failing = (isOut ? [] : endpoints.items)
     .filter(({ id }) => !disabled.has(id))
@@ -153,9 +153,9 @@ function itemsOf({ gone, queues, processes, endpoints, customers }: Known): Atte
 }
 
 /**
- * Everything that needs attention now, as far as its sources respond, the most urgent first; one fact is one item. `failing` can load more of
- * the endpoints; the error of a source says nothing about the others. `checkedAt` is the time in milliseconds at which the source that
- * responded longest ago did.
+ * Returns everything that needs attention now, the most urgent first, one item per problem. Each source has its own error, and the items of
+ * the others stay valid. `failing` can load more endpoints. `checkedAt` is the time in milliseconds of the oldest response among the
+ * sources.
  */
 export function useAttention() {
   const queues = useQueues();

@@ -1,24 +1,24 @@
 import type { AuditEntry } from '@customer-platform/contracts/accounts';
 
-/** A field that an operator changed; one that was only added or removed has one value. */
+/** A field that an operator changed. A field that was only added or removed has one value. */
 export interface Change {
   name: string;
   from: string | undefined;
   to: string | undefined;
 }
 
-/** Text of a value that is absent. */
+/** Shown for a missing value. */
 const nothing = 'none';
-/** Characters of a value that a line shows at most. */
+/** A line shows at most this many characters of a value. */
 const maxChars = 80;
-/** Objects within objects whose fields are told apart; what is deeper is shown as JSON. */
+/** Nested objects are flattened to this depth. Deeper values are shown as JSON. */
 const maxDepth = 3;
 
-/** Returns the fields that differ, reasons first, without what the entry says elsewhere: its account and its reason. */
+/** Returns the fields that differ, the reason first. Omits the account and the reason that the entry already shows. */
 export function changesOf(entry: Pick<AuditEntry, 'account' | 'reason' | 'before' | 'after'>): Change[] {
   const { account, reason, before, after } = entry;
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
-  // What was there before and is not named after is what the change was made to, not the change.
+  // Fields that only `before` has describe the target, not the change.
   const isOnlyBefore = after === null;
   return [...new Set(after ? is.keys() : was.keys())]
     .filter((name) => name !== 'reason' || is.get(name) !== reason)
@@ -27,7 +27,7 @@ export function changesOf(entry: Pick<AuditEntry, 'account' | 'reason' | 'before
     .toSorted((one, other) => Number(other.name === 'reason') - Number(one.name === 'reason'));
 }
 
-/** Returns the fields of an object as texts, those of objects in it by their path. */
+/** Returns an object's fields as strings, with nested fields under their path. */
 function fieldsOf(value: Record<string, unknown> | null, depth = 1): Map<string, string> {
   const fields = new Map<string, string>();
   for (const [name, each] of Object.entries(value ?? {})) {

@@ -1,12 +1,12 @@
-import { careOf, environment } from './platform.ts';
+import { environment, environmentKind } from './platform.ts';
 
-/** The environment's name in its colour. */
+/** The environment's name in its color. */
 export function EnvironmentTag() {
-  const kind = { production: 'tag bad', staging: 'tag warn', other: 'tag' }[careOf(environment)];
+  const kind = { production: 'tag bad', staging: 'tag warn', other: 'tag' }[environmentKind(environment)];
   return <span className={kind}>{environment}</span>;
 }
 
-/** The product's sign. */
+/** The product's logo. */
 export function Logo() {
   return (
     <svg viewBox="0 0 20 20" fill="currentColor" aria-hidden="true">

@@ -1,10 +1,10 @@
-/** The browser's languages, as navigator has them. */
+/** The languages of `navigator`. */
 interface Languages {
   readonly language: string;
   readonly languages: readonly string[];
 }
 
-/** Returns whether Intl takes a language, which it does not for what some environments name, such as `en-US@posix`. */
+/** Returns whether Intl accepts a language. Some environments have invalid ones, such as `en-US@posix`. */
 function isKnown(language: string): boolean {
   try {
     return Intl.getCanonicalLocales(language).length > 0;
@@ -13,7 +13,7 @@ function isKnown(language: string): boolean {
   }
 }
 
-/** Has a browser whose language Intl refuses say `en` instead, also to packages, which would throw; any other stays as it is. */
+/** Replaces browser languages that Intl rejects with `en`, since packages that pass them to Intl would throw. */
 export function replaceUnknownLanguage(browser: Languages): void {
   if (!isKnown(browser.language)) Object.defineProperty(browser, 'language', { value: 'en', configurable: true });
   const known = browser.languages.filter(isKnown);

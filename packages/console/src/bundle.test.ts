@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from '@jest/globals';
 
-/** Bytes that a browser loads at most before the console is there, compressed. */
+/** Most compressed bytes that a browser loads to start the console. */
 const maxBytes = 300_000;
 
 it('is at most 300 kB to load', () => {

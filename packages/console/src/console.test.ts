@@ -8,7 +8,7 @@ import { startSuite } from '../test/suite.ts';
 const suite = startSuite();
 
 describe('the token', () => {
-  it('is asked for, refused with the envelope’s message, and kept for the tab alone', async () => {
+  it('is requested, refused with the envelope’s message, and kept only for the tab', async () => {
     const page = await suite.open('/', { token: null });
     await page.getByLabel('Admin token').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -24,7 +24,7 @@ describe('the token', () => {
     await other.getByLabel('Admin token').waitFor();
   });
 
-  it('is asked for again once it is refused, on the page that was open', async () => {
+  it('is requested again after a refusal, on the page that was open', async () => {
     const page = await suite.open('/accounts');
     await page.getByRole('table', { name: 'Accounts' }).waitFor();
     const token = suite.standIn.token;
@@ -44,7 +44,7 @@ describe('a person on call', () => {
   it('sees the last hour of a queue at once', async () => {
     const page = await suite.open('/queues');
     const line = page.getByRole('row', { name: /webhooks\/deliveries/ }).getByRole('img');
-    // Deepest half an hour ago, which this page has not seen itself.
+    // The maximum was half an hour ago, before this page was opened.
     await expect(line.getAttribute('aria-label')).resolves.toBe('Last hour: depth now 4,530, at most 9,044');
   });
 
@@ -60,12 +60,12 @@ describe('a person on call', () => {
       expect.stringContaining('contoso.example/hooks'),
       expect.stringContaining('old.contoso.example'),
     ]);
-    // And how many deliveries of an endpoint wait after a failure.
+    // The list also shows how many deliveries of an endpoint wait for a retry.
     await page.goto('/#/endpoints');
     await page.getByRole('link', { name: '4,508, 3,308 retrying' }).waitFor();
   });
 
-  it('sees what a request itself took, beside what its trace did with the webhooks that followed', async () => {
+  it('sees the duration of a request, and that of its whole trace with the following webhooks', async () => {
     const page = await suite.open('/traces');
     const row = page.getByRole('row', { name: /^bookAppointment/ });
     await row.waitFor();
@@ -75,7 +75,7 @@ describe('a person on call', () => {
     await page.waitForRequest(/\/admin\/traces\?request_status=error/);
   });
 
-  it('is led to traces that are elsewhere', async () => {
+  it('gets a link to traces in another system', async () => {
     const url = `https://traces.example/${id(9)}`;
     suite.standIn.state.elsewhere = `The trace is at ${url}`;
     const page = await suite.open(`/traces/${'0'.repeat(32)}`);
@@ -101,7 +101,7 @@ describe('a person on call', () => {
     await page.getByText('node-1, pid 4001').waitFor();
   });
 
-  it('sees which key is used from where, and of one that ended no more than that', async () => {
+  it('sees from where each key is used, and no actions for an ended key', async () => {
     const page = await suite.open(`/accounts/${northwind}`);
     const row = (name: RegExp) => page.getByRole('row', { name });
     await row(
@@ -117,7 +117,7 @@ describe('a person on call', () => {
     expect(await row(/^Shop/).getByRole('button').count()).toBe(0);
   });
 
-  it('sees since when a channel fails, what waits for it, and who ends that', async () => {
+  it('sees since when a channel fails, what waits for it, and who must fix it', async () => {
     const page = await suite.open('/');
     await page
       .getByRole('row', { name: /^Failing whatsapp/ })
@@ -126,16 +126,16 @@ describe('a person on call', () => {
     const row = page.getByRole('row', {
       name: /^whatsapp whatsapp_cloud failing 2 h ago \([^)]{0,20}\d\d:\d\d:\d\d\)/,
     });
-    await row.getByText('14 messages wait. The customer sets the channel up again; then they go out').waitFor();
+    await row.getByText('14 messages wait. After the customer sets up the channel again, waiting messages').waitFor();
   });
 
-  it('is led from requests that a module refuses to the button that switches it on', async () => {
+  it('gets from requests that a module refuses to the button that switches it on', async () => {
     const { state } = suite.standIn;
     const [, refused] = state.customers.accounts;
     state.customers.accounts = [{ ...refused!, reasons: ['modules'] }];
     const page = await suite.open('/');
     await page
-      .getByRole('row', { name: /^Refused Northwind .*, most for a module that is off/ })
+      .getByRole('row', { name: /^Refused Northwind .*, mostly because a module is off/ })
       .getByRole('link', { name: 'Modules' })
       .click();
     await page.getByRole('button', { name: 'Switch on agents' }).click();
@@ -145,7 +145,7 @@ describe('a person on call', () => {
       page.getByRole('dialog').getByRole('button', { name: 'Switch on' }).click(),
     ]);
     expect(request.postDataJSON()).toEqual({ modules: { agents: { on: true } }, reason: 'switched off by mistake' });
-    await page.getByRole('status').getByText('agents of Northwind is on.').waitFor();
+    await page.getByRole('status').getByText('Switched agents on for Northwind.').waitFor();
     Object.assign(state, stateOf());
   });
 
@@ -168,7 +168,7 @@ describe('a dialog', () => {
     Object.assign(suite.standIn.state, stateOf());
   });
 
-  it('says what an action touches now, not when it was opened', async () => {
+  it('describes what an action affects now, not when it was opened', async () => {
     const page = await suite.open('/queues/webhooks/deliveries');
     await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
     const dialog = page.getByRole('dialog');
@@ -179,7 +179,7 @@ describe('a dialog', () => {
     await expect(page.getByLabel('Reason').inputValue()).resolves.toBe('their server is down');
   });
 
-  it('is over once its change is made, which a toast says, though a source does not respond', async () => {
+  it('closes after its change with a toast, even if a source does not respond', async () => {
     const page = await suite.open('/queues/webhooks/deliveries');
     await page.getByRole('button', { name: 'Pause', exact: true }).first().click();
     await page.getByLabel('Reason').fill('their server is down');
@@ -198,7 +198,7 @@ describe('a dialog', () => {
     }
   });
 
-  it('keeps a new key until Done, whatever else ends other dialogs', async () => {
+  it('keeps a new key until Done, whatever closes other dialogs', async () => {
     const page = await suite.open('/accounts');
     await page.getByRole('link', { name: 'Northwind' }).click();
     await page.getByRole('button', { name: 'Rotate Website' }).click();
@@ -226,14 +226,14 @@ describe('a dialog', () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  it('sends the reason of a change along, where one is given', async () => {
+  it('sends the reason of a change if there is one', async () => {
     const { standIn } = suite;
     const page = await suite.open(`/endpoints/${id(33)}`);
     await page.getByText('Disabled: only failed for 5 days').waitFor();
     await page.getByRole('definition').getByText('HTTP 410 Gone').waitFor();
     expect(await page.getByRole('term').filter({ hasText: 'Failing for' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Replay' }).click();
-    // What it missed is older.
+    // The endpoint's missed events are older than the shorter periods.
     await expect(page.getByLabel('Events of the last').inputValue()).resolves.toBe('2591940');
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Enable https://old.contoso.example/hook' }).click();
@@ -255,7 +255,7 @@ describe('Ctrl-K', () => {
     ['hooks/orders', 'Endpoint', 'https://contoso.example/hooks/orders', 'https://contoso.example/hooks/orders'],
     [id(90), 'Request', id(90), 'Trace of bookAppointment'],
     ['dead', 'Page', 'Dead events', 'Dead events'],
-  ])('finds by %j, and Enter leads there', async (text, kind, found, heading) => {
+  ])('finds by %j, and Enter opens the result', async (text, kind, found, heading) => {
     const page = await suite.open('/traces');
     await page.getByRole('table', { name: 'Traces' }).waitFor();
     await page.keyboard.press('Control+k');
@@ -266,7 +266,7 @@ describe('Ctrl-K', () => {
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  it('is chosen from by arrows, says where nothing is found, and leaves by Esc', async () => {
+  it('selects by arrow keys, says if nothing is found, and closes with Esc', async () => {
     const page = await suite.open();
     await page.getByRole('button', { name: /^Find/ }).click();
     const chosen = page.locator('[aria-selected="true"]');
@@ -275,14 +275,14 @@ describe('Ctrl-K', () => {
     await page.keyboard.press('ArrowDown');
     await chosen.getByText('Overview').waitFor();
     await finder(page).fill('no such thing');
-    await page.getByText('Nothing is found.').waitFor();
+    await page.getByText('Nothing found.').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 });
 
 describe('at its start', () => {
-  it('takes a language that Intl refuses for English', async () => {
+  it('replaces a language that Intl rejects with English', async () => {
     const script = `for (const [name, value] of [['language', 'en-US@posix'], ['languages', ['en-US@posix']]])
       Object.defineProperty(Navigator.prototype, name, { get: () => value, configurable: true });`;
     const page = await suite.open('/queues', { script });
@@ -303,7 +303,7 @@ describe('at its start', () => {
       };`,
     ],
     ['a page', {}, `Intl.NumberFormat = class { format() { throw new TypeError('no such thing'); } };`],
-  ])('says what happened where %s throws, and reloads', async (_part, options, script) => {
+  ])('shows the error if %s throws, and reloads', async (_part, options, script) => {
     const page = await suite.open('/queues', { ...options, script });
     const alert = page.getByRole('alert').getByText('TypeError: no such thing');
     await alert.waitFor();
@@ -313,7 +313,7 @@ describe('at its start', () => {
 });
 
 describe('the keyboard', () => {
-  it('leads to every page and lists how', async () => {
+  it('opens every page, and the help lists the keys', async () => {
     const page = await suite.open();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await page.keyboard.press('?');
@@ -335,7 +335,7 @@ describe('the keyboard', () => {
     }
   });
 
-  it('stays in a dialog, and is back where it was after Esc', async () => {
+  it('stays in a dialog, and returns to the previous element after Esc', async () => {
     const page = await suite.open('/queues/webhooks/deliveries');
     const button = page.getByRole('button', { name: 'Retry', exact: true }).first();
     await button.focus();
@@ -347,7 +347,7 @@ describe('the keyboard', () => {
       const focused = await page.evaluate<string>(
         'document.activeElement.closest("dialog") ? "in" : document.activeElement.tagName',
       );
-      // Between its last and first control the browser's own bars have the focus.
+      // Between the last and first control, the browser's own UI has the focus.
       expect(['in', 'BODY']).toContain(focused);
     }
     await page.keyboard.press('Escape');

@@ -11,11 +11,11 @@ import { applyTheme } from './theme.ts';
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // What the control plane refuses, it refuses again; the next poll tries anyway.
+      // Retry only without a response: an error response would repeat, and the next poll tries again anyway.
       retry: (failures, error) => failures < 1 && error instanceof Refusal && error.status === 0,
       refetchOnWindowFocus: true,
       staleTime: 1_000,
-      // The console runs beside the platform: the browser's opinion on the network does not matter.
+      // The console may run on the platform's own machine, so ignore the browser's online status.
       networkMode: 'always',
     },
     mutations: { networkMode: 'always' },
@@ -24,14 +24,14 @@ const queryClient = new QueryClient({
 
 function Console() {
   const { token } = useSession();
-  // Another token may see other things; nothing of the last one is left.
+  // Clear the cache, since another token may have other permissions.
   useEffect(() => {
     if (token === null) queryClient.clear();
   }, [token]);
   return token === null ? <SignIn /> : <RouterProvider router={router} />;
 }
 
-/** Shows the console in an element. `onFailure` is told what nothing in it caught: then nothing of it is left. */
+/** Renders the console into an element. Calls `onFailure` with an uncaught error, after which React has removed everything. */
 export function showConsole(element: Element, onFailure: (error: unknown) => void): void {
   applyTheme();
   createRoot(element, { onUncaughtError: onFailure }).render(

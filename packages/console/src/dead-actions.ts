@@ -7,15 +7,15 @@ import { serviceNamed } from './ui/services.ts';
 
 function describe(event: DeadEvent): string {
   const { kind, subject, size_bytes, tries } = event;
-  return `One event: ${kind ?? subject}, ${bytes(size_bytes)}, given up by ${queueName(event)} after ${countOf(tries, 'try', 'tries')}.`;
+  return `One event: ${kind ?? subject}, ${bytes(size_bytes)}. ${queueName(event)} gave it up after ${countOf(tries, 'attempt')}.`;
 }
 
-/** Gives a dead event to its consumer again. */
+/** Sends a dead event to its consumer again. */
 export function requeueAction(event: DeadEvent): Action {
   return {
     title: 'Requeue dead event',
     confirm: 'Requeue',
-    touches: `${describe(event)} Its tries begin again; if it dies again, it is a new dead event.`,
+    touches: `${describe(event)} Its attempts start over. If all of them fail, it becomes a new dead event.`,
     fields: [reasonField],
     run: async (values) => {
       await call('POST /admin/dead/{dead_id}/requeue', { params: { dead_id: event.id }, body: reasonIn(values) });
@@ -30,7 +30,7 @@ export function dropAction(event: DeadEvent): Action {
     title: 'Drop dead event',
     confirm: 'Drop',
     isDangerous: true,
-    touches: `${describe(event)} Its bytes are deleted; this cannot be reversed.`,
+    touches: `${describe(event)} Its data is deleted. This cannot be undone.`,
     fields: [requiredReasonField],
     run: async (values) => {
       const body = { reason: String(values.get('reason')) };
@@ -40,7 +40,7 @@ export function dropAction(event: DeadEvent): Action {
   };
 }
 
-/** Gives all dead events of a queue, or an account's among them, to its consumer again; `dead` is their number. */
+/** Sends all dead events of a queue, or only those of an account, to its consumer again. `dead` is the number of all. */
 export function requeueAllAction(of: {
   service: string;
   queue: string;
@@ -52,7 +52,7 @@ export function requeueAllAction(of: {
   return {
     title: `Requeue all of ${queueName(of)}`,
     confirm: 'Requeue all',
-    touches: `${countOf(dead, 'dead event')} of the queue${owner ? `; only those${owner} are requeued` : ''}. Their tries begin again.`,
+    touches: `${countOf(dead, 'dead event')} of the queue${owner ? `. Only those${owner} are requeued` : ''}. Their attempts start over.`,
     fields: [reasonField],
     run: async (values) => {
       const service = serviceNamed(of.service)!;

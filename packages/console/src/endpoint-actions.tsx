@@ -6,7 +6,7 @@ import { countOf } from './ui/format.ts';
 
 type Named = Pick<OperatedEndpoint, 'id' | 'url'>;
 
-/** Periods to choose from, by their seconds. */
+/** Selectable periods by their length in seconds. */
 export const periods: Record<string, string> = {
   900: '15 minutes',
   3600: '1 hour',
@@ -16,20 +16,20 @@ export const periods: Record<string, string> = {
   604740: '7 days',
 };
 
-/** Those of a replay: deliveries are kept longer than failed messages can be sent again. */
+/** Periods of a replay. Deliveries are kept for 30 days; failed messages can be resent only for 7. */
 const replayPeriods: Record<string, string> = { ...periods, 2591940: '30 days' };
 
-/** Returns the start of a period that ends now, as the control plane takes it. */
+/** Returns the start of a period that ends now, in ISO 8601. */
 export function startOf(period: FormDataEntryValue | null): string {
   return new Date(Date.now() - Number(period) * 1_000).toISOString();
 }
 
-/** Switches an endpoint on again. */
+/** Enables a disabled endpoint. */
 export function enableAction({ id, url }: Named): Action {
   return {
     title: `Enable ${url}`,
     confirm: 'Enable',
-    touches: 'Events are sent to this endpoint from now on. A replay sends those that it missed.',
+    touches: 'From now on, events are sent to this endpoint. To send the events that it missed, replay them.',
     fields: [reasonField],
     run: async (values) => {
       const params = { endpoint_id: id };
@@ -40,28 +40,28 @@ export function enableAction({ id, url }: Named): Action {
           <Link to="/endpoints/$id" params={{ id }}>
             {url}
           </Link>
-          . Replay there what it missed.
+          . Replay the events that it missed.
         </>
       );
     },
   };
 }
 
-/** Default period of a replay where it is not known since when events are missing. */
+/** Default period of a replay if it is unknown since when events are missing. */
 const anyPeriod = '86400';
 
-/** Returns the shortest period that goes back to a time in milliseconds, or the longest. */
+/** Returns the shortest period that includes a time in milliseconds, or else the longest. */
 function periodSince(time: number): string {
   const seconds = Object.keys(replayPeriods);
   return seconds.find((each) => Date.now() - Number(each) * 1_000 < time) ?? seconds.at(-1)!;
 }
 
-/** Sends again what an endpoint missed, which it did since `missedSince` in milliseconds as far as that is known. */
+/** Replays the events that an endpoint missed. `missedSince` is in milliseconds; null if it is unknown. */
 export function replayAction({ id, url }: Named, missedSince: number | null): Action {
   return {
     title: `Replay to ${url}`,
     confirm: 'Replay',
-    touches: 'Deliveries of the period that failed or were skipped are sent again, in the background.',
+    touches: 'Resends the failed and skipped deliveries of the period in the background.',
     fields: [
       {
         name: 'period',

@@ -11,7 +11,7 @@ import { Tag } from './ui/word.tsx';
 
 type Shown = Pick<OperatedEndpoint, 'id' | 'url' | 'active' | 'paused' | 'disabled_reason' | 'failing_since'>;
 
-/** The columns that each list of endpoints has. */
+/** The columns that all lists of endpoints share. */
 export const endpointColumns = {
   url: {
     id: 'endpoint',
@@ -32,7 +32,7 @@ export const endpointColumns = {
   },
 } satisfies Record<string, Column<Shown>>;
 
-/** State of an endpoint in words. */
+/** Shows an endpoint's state as tags. */
 export function EndpointState(props: {
   endpoint: Pick<OperatedEndpoint, 'active' | 'paused' | 'disabled_reason' | 'failing_since'>;
 }) {
@@ -54,14 +54,14 @@ export function EndpointState(props: {
   );
 }
 
-/** The deliveries' queue by endpoint: its pauses, and the parts of the 100 endpoints with the most entries. */
+/** Returns the deliveries queue by endpoint: its pauses, and the shares of the 100 endpoints with the most entries. */
 export function useDeliveries() {
   const input = { params: deliveries, query: { by: 'endpoint' as const } };
   return useResource('GET /admin/queues/{service}/{queue}', input).data;
 }
 
 /**
- * What can be done about an endpoint. Its pause is one of the deliveries' queue, which also says how much of it is ready.
+ * Buttons for an endpoint. Its pause and its number of ready deliveries come from the deliveries queue.
  */
 export function EndpointActions(props: {
   endpoint: Pick<OperatedEndpoint, 'id' | 'account' | 'url' | 'active' | 'pending'>;

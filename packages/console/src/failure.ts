@@ -1,9 +1,9 @@
-/** Returns what an exception says: its kind and its message, for whoever reports it. */
+/** Returns an exception's name and message, for a bug report. */
 export function failureText(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
-/** Shows what ended the console instead of the whole page, without any part of it that may be what fails. */
+/** Replaces the page with the error that ended the console. Uses only the DOM, since any part of the console may be broken. */
 export function showFailure(error: unknown): void {
   console.error(error);
   const heading = document.createElement('h1');
@@ -13,8 +13,7 @@ export function showFailure(error: unknown): void {
   what.setAttribute('role', 'alert');
   what.textContent = failureText(error);
   const hint = document.createElement('p');
-  hint.textContent =
-    'The platform is not affected. Everything here is also on the command line: npm run admin -- help.';
+  hint.textContent = 'The platform is not affected. Use the command line instead: npm run admin -- help.';
   const reload = document.createElement('button');
   reload.type = 'button';
   reload.className = 'primary';

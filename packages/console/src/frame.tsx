@@ -3,7 +3,7 @@ import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { useAttention } from './attention.ts';
 import { EnvironmentTag, Logo } from './brand.tsx';
 import { Palette } from './palette.tsx';
-import { careOf, environment, product, useVersion } from './platform.ts';
+import { environment, environmentKind, product, useVersion } from './platform.ts';
 import { useQueues } from './queues.ts';
 import { endSession } from './session.ts';
 import { destinations, groups, Help, useShortcuts } from './shortcuts.tsx';
@@ -14,7 +14,7 @@ import { useLastError } from './ui/lists.tsx';
 import { useNow } from './ui/time.tsx';
 import { ToastProvider } from './ui/toast.tsx';
 
-/** Age of the shown queues in seconds from which the page says that they are old. */
+/** Age of the queues in seconds after which the page warns that its data is old. */
 const maxAgeSeconds = 6;
 
 /** Header, navigation and status around every page. */
@@ -59,7 +59,7 @@ function Header(props: { isMenuOpen: boolean; toggleMenu: () => void; showHelp: 
   const { isMenuOpen, toggleMenu, showHelp, showPalette } = props;
   const version = useVersion();
   return (
-    <header className={`bar ${careOf(environment)}`}>
+    <header className={`bar ${environmentKind(environment)}`}>
       <button type="button" className="menu" aria-expanded={isMenuOpen} onClick={toggleMenu}>
         Menu
       </button>
@@ -77,7 +77,7 @@ function Header(props: { isMenuOpen: boolean; toggleMenu: () => void; showHelp: 
   );
 }
 
-/** What concerns the console itself: in the header, on narrow screens in the menu. */
+/** Buttons for the console itself. They are in the header, or in the menu on narrow screens. */
 function Tools({ showHelp }: { showHelp: () => void }) {
   const [theme, nextTheme] = useTheme();
   return (
@@ -112,7 +112,7 @@ function Navigation({ isOpen, children }: { isOpen: boolean; children: ReactNode
                     {to === '/' && items.length > 0 && (
                       <span
                         className="badge"
-                        title={countOf(items.length, 'thing needs attention', 'things need attention')}
+                        title={countOf(items.length, 'problem needs attention', 'problems need attention')}
                       >
                         {items.length}
                       </span>
@@ -128,7 +128,7 @@ function Navigation({ isOpen, children }: { isOpen: boolean; children: ReactNode
   );
 }
 
-/** Says that what is shown is old because the control plane does not respond; nothing while it does. */
+/** Warns that the shown data is old while the control plane does not respond. */
 function Freshness() {
   const queues = useQueues();
   const { dataUpdatedAt, failureReason } = queues;
@@ -138,7 +138,7 @@ function Freshness() {
   if (!problem || (dataUpdatedAt > 0 && age < maxAgeSeconds)) return null;
   return (
     <p className="notice bad" role="alert">
-      {problem.message} {dataUpdatedAt > 0 && `What is shown is ${duration(age)} old.`}
+      {problem.message} {dataUpdatedAt > 0 && `The data on this page is ${duration(age)} old.`}
     </p>
   );
 }

@@ -8,7 +8,7 @@ import './styles/chart.css';
 import './styles/trace.css';
 import './styles/pages.css';
 
-// Loaded only now: modules that use the browser's language do so while they load, and what any of them throws is shown.
+// The dynamic import runs after the fix of the language, which modules read while they load, and `catch` shows what they throw.
 replaceUnknownLanguage(navigator);
 import('./console.tsx')
   .then(({ showConsole }) => showConsole(document.getElementById('root')!, showFailure))

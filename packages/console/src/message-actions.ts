@@ -3,12 +3,12 @@ import { periods, startOf } from './endpoint-actions.tsx';
 import { type Action, reasonField, reasonIn } from './ui/action.tsx';
 import { countOf } from './ui/format.ts';
 
-/** Sends an account's failed messages again: those of one error code, or all. */
+/** Resends an account's failed messages: those with one error code, or all. */
 export function resendAction(account: { id: string; name: string }, code?: string): Action {
   return {
     title: `Resend failed messages of ${account.name}`,
     confirm: 'Resend',
-    touches: `Messages of the period that failed${code ? ` with ${code}` : ''} are sent again, each at most once. Mend their cause first.`,
+    touches: `Resends the messages of the period that failed${code ? ` with ${code}` : ''}, each at most once. Fix the cause first.`,
     fields: [
       {
         name: 'period',

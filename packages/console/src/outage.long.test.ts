@@ -9,13 +9,13 @@ import { stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 
 const suite = startSuite();
-/** Returns the texts of rows, with single spaces. */
+/** Returns the texts of rows, with whitespace collapsed. */
 const textsOf = async (rows: Locator) =>
   (await rows.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
 const rowsOf = (page: Page, table = 'What needs attention') =>
   page.getByRole('table', { name: table }).locator('tbody').getByRole('row');
-/** Nothing that customers meet. */
-const nobody = { channels: [], accounts: [], endpoints: [], addresses: [] };
+/** No problems of customers. */
+const noCustomers = { channels: [], accounts: [], endpoints: [], addresses: [] };
 const repository = join(import.meta.dirname, '../../..');
 
 afterEach(() => {
@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 describe('Attention', () => {
-  it('shows what it knows, and beside it what did not respond', async () => {
+  it('shows what is known, and names the source that did not respond', async () => {
     suite.standIn.state.refused.set('listEndpoints', 'webhooks does not respond; try again shortly');
     const page = await suite.open('/');
     await page.getByText('Failing endpoints are unknown: webhooks does not respond').waitFor();
@@ -32,9 +32,9 @@ describe('Attention', () => {
     expect(await page.getByText('Loading…').count()).toBe(0);
   });
 
-  it('does not say that nothing needs attention where not everything responded', async () => {
+  it('does not say that nothing needs attention if not everything responded', async () => {
     const { state } = suite.standIn;
-    Object.assign(state, { queues: [], processes: [], endpoints: [], customers: nobody, gone: [] });
+    Object.assign(state, { queues: [], processes: [], endpoints: [], customers: noCustomers, gone: [] });
     state.refused.set('listEndpoints', 'webhooks does not respond; try again shortly');
     const page = await suite.open('/');
     const unknown = page.getByText('Nothing is known to need attention, but not everything responded.');
@@ -46,7 +46,7 @@ describe('Attention', () => {
     await unknown.waitFor();
   });
 
-  it('has a row, which the menu counts, for each thing that processes wait for, with its runbook and all who do', async () => {
+  it('has one row per missing dependency with its runbook and all waiting processes, and the menu counts the rows', async () => {
     const { state } = suite.standIn;
     const [gateway, crm, webhooks] = processes().map((one) => ({ ...one, pool: { size: 10, used: 10, waiting: 0 } }));
     const waiting = [
@@ -54,7 +54,7 @@ describe('Attention', () => {
       { ...crm!, waiting_for: 'Redis', host: 'node-2', pid: 4002, pool: { size: 10, used: 10, waiting: 3 } },
       { ...webhooks!, waiting_for: null },
     ];
-    Object.assign(state, { queues: [], endpoints: [], customers: nobody, gone: [], processes: waiting });
+    Object.assign(state, { queues: [], endpoints: [], customers: noCustomers, gone: [], processes: waiting });
     const page = await suite.open('/');
     const rows = rowsOf(page);
     await rows.first().waitFor();
@@ -66,7 +66,7 @@ describe('Attention', () => {
     await page.getByRole('link', { name: 'Overview 3' }).waitFor();
   });
 
-  it('says one fact once: a failing endpoint, a channel whose messages fail, a pause that makes a queue late', async () => {
+  it('shows each problem once: a failing endpoint, a channel whose messages fail, a pause that makes a queue late', async () => {
     const { state } = suite.standIn;
     const pause = { account: null, endpoint: null, reason: 'a test', actor: 'anna', at: new Date().toISOString() };
     state.gone = [];
@@ -94,7 +94,7 @@ describe('Attention', () => {
     ]);
   });
 
-  it('has beside each row what can be done about it', async () => {
+  it('has the actions of each row', async () => {
     const { state } = suite.standIn;
     const page = await suite.open('/');
     const enable = page.getByRole('button', { name: 'Enable https://old.contoso.example/hook' });
@@ -114,9 +114,9 @@ describe('Attention', () => {
     expect(await page.getByRole('row', { name: /^bookAppointment/ }).count()).toBe(0);
   });
 
-  it('suspects the bus where no service replies, and where the gateway that responds does not', async () => {
+  it('suspects the bus if no service replies, or if only the gateway’s reply over the bus is missing', async () => {
     const { state } = suite.standIn;
-    Object.assign(state, { gone: [], customers: nobody });
+    Object.assign(state, { gone: [], customers: noCustomers });
     const page = await suite.open('/');
     await page.getByRole('img', { name: /^Deliveries waiting: due now 1,220, .* later now 3,310/ }).waitFor();
     state.gone = [...serviceNames];
@@ -131,7 +131,7 @@ describe('Attention', () => {
     await page.getByRole('status').getByText('docs/runbooks/outbox-stuck.md').waitFor();
   });
 
-  it('names the queues that Queues has first, which are those of the control plane’s own', async () => {
+  it('names the queues that Queues lists first, by the same rule as the control plane', async () => {
     const { state } = suite.standIn;
     const pause = { account: null, endpoint: null, reason: 'a test', actor: 'anna', at: new Date().toISOString() };
     state.gone = [];
@@ -148,7 +148,7 @@ describe('Attention', () => {
     const needing = state.queues.filter(needsAttention).map(({ service, queue }) => `${service}/${queue}`);
     const links = (label: string) => page.getByRole('table', { name: label }).locator('tbody a:has(.service)');
     const page = await suite.open('/');
-    await page.getByRole('row', { name: /^Retrying .*3 entries wait for another try/ }).waitFor();
+    await page.getByRole('row', { name: /^Retrying .*3 entries wait for a retry/ }).waitFor();
     expect([...(await links('What needs attention').allInnerTexts())].sort()).toEqual([...needing].sort());
     await page.goto('/#/queues');
     await links('Queues that need attention').first().waitFor();
@@ -156,7 +156,7 @@ describe('Attention', () => {
     expect(needing).toHaveLength(4);
   });
 
-  it('names a runbook in each row, and there is one', async () => {
+  it('names an existing runbook in each row', async () => {
     const state = suite.standIn.state;
     const pause = { account: null, endpoint: null, reason: 'a test', actor: 'anna', at: new Date().toISOString() };
     state.queues = queues().map((queue) => ({ ...queue, lag_seconds: 70, pauses: [pause], dead: 1 }));
@@ -174,7 +174,7 @@ describe('Attention', () => {
 });
 
 describe('while services are gone', () => {
-  it('a list without entries says of whom that is unknown', async () => {
+  it('an empty list names the services whose entries are unknown', async () => {
     suite.standIn.state.gone = ['webhooks'];
     const endpoints = await suite.open('/endpoints');
     await endpoints.getByText('webhooks does not respond: its endpoints are not listed.').waitFor();
@@ -202,7 +202,7 @@ describe('while services are gone', () => {
     const row = page.getByRole('row', { name: /^crm gone last seen \d\d:\d\d:\d\d/ });
     await row.waitFor();
     await expect(row.innerText()).resolves.toContain('node-3');
-    // Without the bus nobody can be asked: they may be well.
+    // Without the bus, the state of processes is unknown.
     suite.standIn.state.gone = [...serviceNames];
     await page.getByRole('row', { name: /^crm unknown last seen/ }).waitFor();
     await page.getByRole('row', { name: /^gateway unknown last seen/ }).waitFor();
@@ -212,7 +212,7 @@ describe('while services are gone', () => {
     await page.getByRole('row', { name: /^crm waits for Redis/ }).waitFor();
   });
 
-  it('a queue’s page says so before its own request is refused', async () => {
+  it('a queue’s page says so before its own request fails', async () => {
     suite.standIn.state.gone = ['crm'];
     const { promise, resolve } = Promise.withResolvers<void>();
     suite.standIn.state.held.set('getQueue', promise);
@@ -226,7 +226,7 @@ describe('while services are gone', () => {
     }
   });
 
-  it('a refusal stays while the page tries again, and leads to Services', async () => {
+  it('an error stays while the page retries, and links to Services', async () => {
     const { state } = suite.standIn;
     state.refused.set('getQueue', 'crm does not respond; try again shortly');
     const page = await suite.open('/queues/crm/outbox');
@@ -249,7 +249,7 @@ describe('while services are gone', () => {
     expect(await refusal.count()).toBe(0);
   });
 
-  it('a dead event that was refused is there once its service responds', async () => {
+  it('a dead event appears once its service responds', async () => {
     suite.standIn.state.refused.set('getDeadEvent', 'calendar does not respond; try again once it is running');
     const page = await suite.open(`/dead/${id(40)}`);
     await page.getByText('calendar does not respond').waitFor();
@@ -259,7 +259,7 @@ describe('while services are gone', () => {
 });
 
 describe('a person on call', () => {
-  it('tells accounts of one name apart', async () => {
+  it('can distinguish accounts with the same name', async () => {
     suite.standIn.state.accounts.push(account(id(0xabcd), 'Northwind'));
     const page = await suite.open('/endpoints');
     await page.getByRole('link', { name: `Northwind …${northwind.slice(-8)}` }).waitFor();
@@ -269,7 +269,7 @@ describe('a person on call', () => {
     expect(await page.getByLabel('State').locator('option').allInnerTexts()).toEqual(['All', 'Failing', 'Not failing']);
   });
 
-  it('leaves a dialog behind with its page', async () => {
+  it('closes a dialog by leaving its page', async () => {
     const page = await suite.open('/queues');
     await page
       .getByRole('link', { name: /deliveries/ })
@@ -284,13 +284,13 @@ describe('a person on call', () => {
 
   it('sees the queues that need attention first, unfolds the others, and sees which errors are over', async () => {
     const page = await suite.open('/queues');
-    const needy = rowsOf(page, 'Queues that need attention');
-    await needy.first().waitFor();
-    await expect(needy.allInnerTexts()).resolves.toEqual([
+    const needing = rowsOf(page, 'Queues that need attention');
+    await needing.first().waitFor();
+    await expect(needing.allInnerTexts()).resolves.toEqual([
       expect.stringContaining('calendar-contacts'),
       expect.stringContaining('deliveries'),
     ]);
-    expect(await needy.locator('.past').count()).toBe(0);
+    expect(await needing.locator('.past').count()).toBe(0);
     const over = page.getByRole('row', { name: /^cdp\/audiences/ }).locator('.past');
     expect(await over.count()).toBe(0);
     await page.getByText('1 running, 12 waiting').click();
@@ -301,14 +301,14 @@ describe('a person on call', () => {
     await over.waitFor({ state: 'detached' });
   });
 
-  it('reads the value of a chart under the cursor, and a gap where nobody saw the queue', async () => {
+  it('reads the value of a chart under the cursor, and a gap where samples are missing', async () => {
     const page = await suite.open('/queues/webhooks/deliveries');
     const chart = page.getByRole('figure');
     const legend = chart.locator('.legend');
     await chart.getByText('last hour').waitFor();
     const box = (await chart.locator('.u-over').boundingBox())!;
     const pointAt = (share: number) => page.mouse.move(box.x + box.width * share, box.y + box.height / 2);
-    // Half an hour ago the queue was twice as deep; the oldest sample is 59 minutes old.
+    // Half an hour ago, the queue was twice as deep. The oldest sample is 59 minutes old.
     await pointAt(29.1 / 59);
     await chart.getByText(/^at \d\d:\d\d$/).waitFor();
     await expect(legend.innerText()).resolves.toMatch(/2,4\d\d\s+due\s+6,620\s+later/);
@@ -319,7 +319,7 @@ describe('a person on call', () => {
     await expect(legend.innerText()).resolves.toMatch(/1,220\s+due\s+3,310\s+later/);
   });
 
-  it('sees at each page for which environment it is', async () => {
+  it('sees the environment on each page', async () => {
     suite.standIn.state.environment = 'production-eu';
     const page = await suite.open('/audit');
     const header = page.getByRole('banner').first();
@@ -330,12 +330,12 @@ describe('a person on call', () => {
     expect(await page.title()).toBe('Audit · production-eu · Customer Platform');
   });
 
-  it('reads in one line what an operator changed, and all of it on request', async () => {
+  it('reads an operator’s change in one line, and all of it on request', async () => {
     const page = await suite.open('/audit');
     const lines = page.getByRole('table', { name: 'Changes by operators' }).locator('summary');
     await lines.first().waitFor();
     await expect(lines.allInnerTexts()).resolves.toEqual([
-      'no more than the target',
+      'no other fields',
       'status: suspended → active',
       'rate_limit.per_minute: 600 → 1200',
       'active: false → true',

@@ -9,7 +9,7 @@ import { stateOf } from '../test/stand-in-handlers.ts';
 import { startSuite } from '../test/suite.ts';
 import { traceId } from '../test/trace-fixture.ts';
 
-/** Every page by its address, with what is there once it is loaded. */
+/** All pages by path, with a selector that matches once the page is loaded. */
 const pages: [path: string, shows: string][] = [
   ['/', 'table.data'],
   ['/queues', 'table.data canvas'],
@@ -31,7 +31,7 @@ const pages: [path: string, shows: string][] = [
 ];
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Has axe apply all its rules, and describe only what breaks one: not the thousands of elements that break none. */
+/** Runs all rules of axe. Requests only violations, since passes would describe thousands of elements. */
 async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(axe);
   const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`);
@@ -41,7 +41,7 @@ async function expectAccessible(page: Page): Promise<void> {
 const suite = startSuite();
 
 describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
-  it.each([...pages, ['', '.sign-in'] as [string, string]])('%s has nothing that axe finds', async (path, shows) => {
+  it.each([...pages, ['', '.sign-in'] as [string, string]])('%s has no axe violations', async (path, shows) => {
     const token = path === '' ? { token: null } : {};
     const page = await suite.open(path, { scheme, ...token });
     await page.locator(shows).first().waitFor();
@@ -50,7 +50,7 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
 
   const affected = ['/', '/services', '/dead', '/endpoints', '/queues/crm/outbox'];
   it.each([...affected, `/endpoints/${failingEndpoint}`, `/accounts/${northwind}`])(
-    '%s says that the bus is unavailable, with nothing that axe finds',
+    '%s says that the bus is unavailable, without axe violations',
     async (path) => {
       const { state } = suite.standIn;
       state.gone = [...serviceNames];
@@ -70,14 +70,14 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
     },
   );
 
-  it.each(['Create key', 'Plan', 'Modules'])('the dialog of %s has nothing that axe finds', async (name) => {
+  it.each(['Create key', 'Plan', 'Modules'])('the dialog of %s has no axe violations', async (name) => {
     const page = await suite.open(`/accounts/${northwind}`, { scheme });
     await page.getByRole('button', { name, exact: true }).click();
     await page.getByRole('dialog').waitFor();
     await expectAccessible(page);
   });
 
-  it.each(['Control+k', '?'])('what %s opens has nothing that axe finds', async (key) => {
+  it.each(['Control+k', '?'])('the dialog that %s opens has no axe violations', async (key) => {
     const page = await suite.open('/', { scheme });
     await page.locator('table.data').first().waitFor();
     await page.keyboard.press(key);
@@ -86,12 +86,12 @@ describe.each(['light', 'dark'] as const)('in %s', (scheme) => {
   });
 });
 
-/** Numbers that are measurements or settings: they count nothing that could be shown. */
+/** Numbers that are measurements or settings, so they have nothing to link to. */
 const measured = ['Up', 'Loop lag', 'Memory', 'Connections', 'Duration', 'Rate', 'starts at', 'took'];
-/** Counts that nothing but the count is kept of, and numbers that count nothing. */
+/** Counts whose entries are not stored, and numbers that are not counts. */
 const countedOnly = ['Failed', 'http.response.status_code'];
 
-it.each(pages)('every number of %s leads to what it counts', async (path, shows) => {
+it.each(pages)('every number of %s links to what it counts', async (path, shows) => {
   const page = await suite.open(path);
   await page.locator(shows).first().waitFor();
   const plain = await page.evaluate<{ name: string; text: string }[]>(`
@@ -108,7 +108,7 @@ describe.each([390, 800, 1024])('at %d px', (width) => {
     page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
     page.on('pageerror', (error) => failures.push(error.message));
     await page.locator(shows).first().waitFor();
-    // Text in a box that hides what does not fit would be cut off without widening the document.
+    // Overflowing text in a box with hidden overflow is cut without widening the document.
     const cut = `[...document.querySelectorAll('main *')].filter((each) => each.scrollWidth > each.clientWidth + 1
       && getComputedStyle(each).overflowX === 'hidden' && !each.closest('.hidden, thead, .uplot')).map((each) => each.outerHTML)`;
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
@@ -118,7 +118,7 @@ describe.each([390, 800, 1024])('at %d px', (width) => {
 });
 
 describe('on a phone', () => {
-  it('filters are behind a button, which says how many apply', async () => {
+  it('a button with the number of active filters opens them', async () => {
     const page = await suite.open('/traces?status_code=4xx', { width: 390 });
     const opener = page.getByRole('button', { name: 'Filters (1)' });
     await opener.waitFor();
@@ -129,7 +129,7 @@ describe('on a phone', () => {
     await page.getByRole('row', { name: /bookAppointment/ }).waitFor();
   });
 
-  it('the menu leads to every page, and is closed there', async () => {
+  it('the menu opens every page, and closes', async () => {
     const page = await suite.open('/', { width: 390 });
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('link', { name: 'Queues' }).click();

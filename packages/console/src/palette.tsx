@@ -5,7 +5,7 @@ import { call } from './api.ts';
 import { destinations } from './shortcuts.tsx';
 import { Dialog } from './ui/dialog.tsx';
 
-/** Something that the palette leads to. */
+/** A search result of the palette. */
 interface Hit {
   key: string;
   kind: string;
@@ -13,15 +13,15 @@ interface Hit {
   to: NavigateOptions;
 }
 
-/** Time without a key in milliseconds after which the control plane is asked. */
+/** Milliseconds without a key press before the search starts. */
 const pauseMs = 150;
-/** Hits of one kind at most. */
+/** Most results of one kind. */
 const most = 6;
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const traceId = /^[0-9a-f]{32}$/i;
 
-/** Returns a value once it has been the same for a while. */
+/** Debounces a value: returns it once it has not changed for `pauseMs`. */
 function useSettled(value: string): string {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
@@ -37,13 +37,13 @@ function pageHits(text: string): Hit[] {
     .map(({ to, label }) => ({ key: to, kind: 'Page', text: label, to: { to } }));
 }
 
-/** Whether an id is that of a request only its traces know, which may be gone: its page says so. */
+/** Returns a link for any id that may be a request's or trace's. If the trace does not exist, its page says so. */
 function requestHits(text: string): Hit[] {
   if (!uuid.test(text) && !traceId.test(text)) return [];
   return [{ key: `trace ${text}`, kind: 'Request', text, to: { to: '/traces/$id', params: { id: text } } }];
 }
 
-/** Accounts by a part of their name or by an id, and endpoints by a part of their URL or by an id. */
+/** Searches accounts by part of the name or by id, and endpoints by part of the URL or by id. */
 async function search(text: string, signal: AbortSignal): Promise<Hit[]> {
   const query = uuid.test(text) ? { endpoint: text } : { url: text };
   const [accounts, endpoints] = await Promise.all([
@@ -60,7 +60,7 @@ async function search(text: string, signal: AbortSignal): Promise<Hit[]> {
   ];
 }
 
-/** Finds accounts by name, endpoints by URL, requests by id, and pages; opened by Ctrl-K. */
+/** Finds accounts by name, endpoints by URL, requests by id, and pages. Ctrl-K opens it. */
 export function Palette({ close }: { close: () => void }) {
   const navigate = useNavigate();
   const listId = useId();
@@ -110,9 +110,9 @@ export function Palette({ close }: { close: () => void }) {
         }}
         onKeyDown={press}
       />
-      <div id={listId} role="listbox" aria-label="Found">
+      <div id={listId} role="listbox" aria-label="Results">
         {hits.map((hit, position) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
           <div
             key={hit.key}
             id={`${listId}-${position}`}
@@ -128,11 +128,11 @@ export function Palette({ close }: { close: () => void }) {
       </div>
       {found.error && (
         <p className="hint" role="alert">
-          Accounts and endpoints are unknown: {found.error.message}
+          Accounts and endpoints could not be searched: {found.error.message}
         </p>
       )}
       {!found.error && hits.length === 0 && (
-        <p className="hint">{isCurrent && !found.isFetching ? 'Nothing is found.' : 'Searching…'}</p>
+        <p className="hint">{isCurrent && !found.isFetching ? 'Nothing found.' : 'Searching…'}</p>
       )}
     </Dialog>
   );

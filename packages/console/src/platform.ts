@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 
-/** The product's name, as titles and the header have it. */
+/** The product's name, for titles and the header. */
 export const product = 'Customer Platform';
 
-/** Name of the environment that the gateway serves this page for, empty where it has none. */
+/** Name of the gateway's environment; empty if it has none. */
 export const environment = document.querySelector<HTMLMetaElement>('meta[name="environment"]')?.content.trim() ?? '';
 
-/** How much care an environment asks for: its colour. One word of its name says so, as in `prod-eu` or `eu staging`. */
-export function careOf(name: string): 'production' | 'staging' | 'other' {
+/** Returns an environment's kind, which sets its color, from a word in its name such as `prod-eu` or `eu staging`. */
+export function environmentKind(name: string): 'production' | 'staging' | 'other' {
   if (/\b(?:prod|live)/i.test(name)) return 'production';
   return /\b(?:stag|uat|pre)/i.test(name) ? 'staging' : 'other';
 }
 
-/** Version of the gateway that serves this page; undefined until it responded. */
+/** Version of the gateway that serves this page; undefined until it responds. */
 export function useVersion(): string | undefined {
   const { data } = useQuery({
     queryKey: ['version'],

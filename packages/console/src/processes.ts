@@ -4,19 +4,19 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from './api.ts';
 
 /**
- * A process as it was seen last. It is gone where its service has no process any more, and unknown where the bus does not respond: then
- * nobody can be asked, and it may be well.
+ * The last known state of a process. It is gone if its service has no process left. It is unknown if the bus does not respond, since then
+ * the process may be fine.
  */
 export type SeenProcess = LiveProcess & { seen_at: number; state: 'live' | 'gone' | 'unknown' };
 
-/** Poll interval of processes in milliseconds, whatever page is open: where one ran is known only if it was asked while it lived. */
+/** Poll interval of processes in milliseconds on all pages, since a process's host is known only from polls while it was running. */
 export const processPollMs = 5_000;
 
 const queryKey = ['GET /admin/services'];
 
 /**
- * Every live process, and those that services had when they were last seen, for as long as the console is open: where a service ran says
- * where to look for what ended it. Polled every `everyMs`.
+ * Returns all live processes, and the last known processes of gone services while the console is open. Their hosts have the logs.
+ * Polls every `everyMs` milliseconds.
  */
 export function useProcesses(everyMs: number) {
   return useQuery({

@@ -7,58 +7,58 @@ import { call } from './api.ts';
 export const queuePollMs = 2_000;
 const historyMs = 3_600_000;
 
-/** Depth of a queue over the last hour: times in seconds, and entries at each, null where nobody has seen the queue. */
+/** Depth of a queue over the last hour: times in seconds, and the numbers of entries. Null where there is no sample. */
 export interface DepthHistory {
   times: number[];
-  /** Entries that were ready or running. */
+  /** Number of ready and running entries. */
   due: (number | null)[];
   waiting: (number | null)[];
 }
 
-/** Depth of a queue at one time, in seconds. */
+/** Depth of a queue at one time. `time` is in seconds. */
 interface DepthPoint {
   time: number;
-  /** Null where the queue's service did not respond. */
+  /** Null if the queue's service did not respond. */
   due: number | null;
   waiting: number | null;
 }
 
-/** Depths by queue: those that the gateway sampled, and those that this page has seen since; at most an hour of each. */
+/** Depths by queue for the last hour: the gateway's samples, then the polls of this page. */
 const histories = new Map<string, DepthPoint[]>();
-/** Time without polls after which the gateway is asked for its samples again: the page slept, or was just opened. */
+/** After this many milliseconds without a poll, the page requests the gateway's samples again, such as after sleep. */
 const gapMs = 90_000;
-/** Time between two samples of the gateway in seconds. */
+/** Seconds between two samples of the gateway. */
 const stepSeconds = 60;
 let lastPollMs = Number.NEGATIVE_INFINITY;
 
-/** The queue of webhooks' deliveries, the one that has endpoints. */
+/** The queue of webhook deliveries. It is the only queue with endpoints. */
 export const deliveries = { service: 'webhooks', queue: 'deliveries' };
 
-/** The names of a queue. */
+/** A queue's service and name. */
 export interface NamedQueue {
   service: string;
   queue: string;
 }
 
-/** Returns what a queue is known by: `webhooks/deliveries`. */
+/** Returns a queue's full name, such as `webhooks/deliveries`. */
 export function queueName({ service, queue }: NamedQueue): string {
   return `${service}/${queue}`;
 }
 
-/** Returns the entries of a queue that are not done. */
+/** Returns the number of unfinished entries. */
 export function depthOf({ ready, running, waiting }: { ready: number; running: number; waiting: number }): number {
   return ready + running + waiting;
 }
 
-/** Numbers that tell whether somebody should look at a queue. */
+/** Numbers that decide whether a queue has failures. */
 type Depths = Pick<Queue, 'ready' | 'running' | 'waiting' | 'failed_waiting' | 'dead'>;
 
-/** Returns whether something of a queue has failed and is not done since. Where failures are not counted, anything left may be one. */
+/** Returns whether a queue has unresolved failures. If it does not count failures, any unfinished entry may be one. */
 export function hasFailed(queue: Depths): boolean {
   return queue.dead > 0 || (queue.failed_waiting ?? depthOf(queue)) > 0;
 }
 
-/** Returns the depths of a queue, oldest first, with gaps where it was not seen. */
+/** Returns a queue's depths, oldest first, with nulls where samples are missing. */
 export function depthHistory(name: string): DepthHistory {
   const history: DepthHistory = { times: [], due: [], waiting: [] };
   const add = (time: number, due: number | null, waiting: number | null) => {
@@ -75,14 +75,14 @@ export function depthHistory(name: string): DepthHistory {
   return history;
 }
 
-/** Returns the times in seconds between two samples at which one is missing. One sample that is late is no gap. */
+/** Returns the times in seconds of missing samples between two times. A single late sample is not a gap. */
 function lostBetween(from: number, to: number): number[] {
   const steps = (to - from) / stepSeconds;
   if (steps <= 2.2) return [];
   return Array.from({ length: Math.ceil(steps) - 1 }, (_, index) => from + (index + 1) * stepSeconds);
 }
 
-/** Adds a poll to the depths, and the gateway's samples where it has them; of a queue that is not in it the depth is unknown. */
+/** Adds a poll to the histories, with the gateway's samples if it has them. The depth of a queue that is missing in the poll is unknown. */
 function remember(queues: Queue[], now: number): void {
   for (const queue of queues) {
     const name = queueName(queue);
@@ -106,7 +106,7 @@ function remember(queues: Queue[], now: number): void {
   }
 }
 
-/** Every queue, polled while the console is open whatever page it shows, so that depths have no gaps. */
+/** Returns all queues. Polls on all pages while the console is open, so that depths have no gaps. */
 export function useQueues() {
   return useQuery({
     queryKey: ['GET /admin/queues'],
@@ -124,8 +124,8 @@ export function useQueues() {
 }
 
 /**
- * The services that a page about one of `service` says to be gone: none while that responds, all without the bus. The list of all queues knows
- * it before the page's own request is refused, after a second.
+ * Returns the gone services that a page about `service` reports: none while it responds, all if the bus is gone. The list of all queues has
+ * this before the page's own request fails, which takes a second.
  */
 export function useGone(service: string): string[] {
   const gone: string[] = useQueues().data?.gone ?? [];

@@ -20,8 +20,8 @@ let page: Page;
 const failures: string[] = [];
 const hosts = new Set<string>();
 
-/** Publishes a message that is no event, which is dead at its first try. */
-async function publishRubbish(): Promise<void> {
+/** Publishes a message that is not an event. It is dead after the first attempt. */
+async function publishUnparseable(): Promise<void> {
   const { host, username, password } = new URL(platform.natsUrl('crm'));
   const nats = await connect({ servers: host, user: username, pass: password, inboxPrefix: '_INBOX.crm.reply' });
   try {
@@ -41,7 +41,7 @@ beforeAll(async () => {
   await client.webhooks.create({ body: { url: receiver.url, events: ['contact.created'] } });
   await client.cdp.contacts.create({ body: { name: 'Zoë Müller' } });
   await receiver.next();
-  await publishRubbish();
+  await publishUnparseable();
   page = await browser.open(platform.adminUrl);
   page.on('pageerror', (error) => failures.push(error.message));
   page.on('console', (message) => message.text().includes('Content Security Policy') && failures.push(message.text()));
@@ -63,7 +63,7 @@ function inDialog(name: string) {
   return page.getByRole('dialog').getByRole('button', { name, exact: true });
 }
 
-/** Confirms the open dialog's action, and returns what a toast says that it did. */
+/** Confirms the open dialog, and returns the text of the toast. */
 async function confirm(button: string): Promise<string> {
   await inDialog(button).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -74,7 +74,7 @@ async function confirm(button: string): Promise<string> {
   return result;
 }
 
-/** Opens the queue of deliveries from that of all, wherever it is among them. */
+/** Opens the deliveries queue from the list of all queues, even if it is folded. */
 async function openDeliveries(): Promise<void> {
   await page.getByRole('button', { name: 'Unfold all' }).click();
   await row(/^webhooks\/deliveries/)
@@ -84,7 +84,7 @@ async function openDeliveries(): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'webhooks/deliveries' }).waitFor();
 }
 
-it('shows what fails and what is dead', async () => {
+it('shows what is failing and what is dead', async () => {
   await row(/^Failing/)
     .getByText(receiver.url)
     .waitFor();
@@ -135,7 +135,7 @@ it('requeues a dead event', async () => {
   await page.getByRole('button', { name: 'Requeue' }).click();
   expect(await confirm('Requeue')).toMatch(/^Requeued 1 event/);
   await page.getByRole('heading', { level: 1, name: 'Dead events' }).waitFor();
-  // What dies again is a new entry, under another address.
+  // An event that dies again is a new entry with another URL.
   await page.locator(`a[href="${address}"]`).first().waitFor({ state: 'detached' });
 });
 
@@ -163,7 +163,7 @@ it('opens a trace from a delivery', async () => {
   await page.locator('.waterfall .facts').getByText('127.0.0.1', { exact: true }).waitFor();
 });
 
-it('opens an endpoint with its deliveries, and the trace of a failed try', async () => {
+it('opens an endpoint with its deliveries, and the trace of a failed attempt', async () => {
   await page
     .getByRole('navigation')
     .getByRole('link', { name: /^Overview/ })
@@ -181,7 +181,7 @@ it('opens an endpoint with its deliveries, and the trace of a failed try', async
   expect(await page.evaluate('document.activeElement.textContent')).toContain('503');
 });
 
-it('finds an endpoint by a part of its URL, and an account by a part of its name', async () => {
+it('finds an endpoint by part of the URL, and an account by part of the name', async () => {
   const find = async (text: string) => {
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: /^Account name/ }).fill(text);
@@ -194,7 +194,7 @@ it('finds an endpoint by a part of its URL, and an account by a part of its name
   await page.getByRole('heading', { level: 1, name: 'Northwind' }).waitFor();
 });
 
-it('switches a module off, and has the reason among the last changes', async () => {
+it('switches a module off, and shows the reason in the last changes', async () => {
   await page.getByRole('button', { name: 'Modules' }).click();
   await page.getByRole('dialog').getByLabel('crm').uncheck();
   await page.getByLabel('Reason').fill('they cancelled it, ticket 4711');
@@ -204,11 +204,11 @@ it('switches a module off, and has the reason among the last changes', async () 
 });
 
 it('shows the requests of an account by minute', async () => {
-  const requests = page.getByRole('figure').filter({ hasText: 'Requests a minute' });
+  const requests = page.getByRole('figure').filter({ hasText: 'Requests per minute' });
   await requests.getByRole('img', { name: /requests now \d+, at most [1-9]/ }).waitFor({ timeout: 90_000 });
 }, 120_000);
 
-it('makes a key and revokes it', async () => {
+it('creates a key and revokes it', async () => {
   await page.getByRole('navigation').getByRole('link', { name: 'Accounts' }).click();
   await page.getByRole('link', { name: 'Northwind', exact: true }).click();
   await page.getByRole('button', { name: 'Create key' }).click();
@@ -227,7 +227,7 @@ it('makes a key and revokes it', async () => {
   expect(await page.content()).not.toContain(key);
 });
 
-it('asks for nothing but the control plane, and breaks no policy', () => {
+it('sends requests only to the control plane, and violates no content security policy', () => {
   expect([...hosts]).toEqual([new URL(platform.adminUrl).host]);
   expect(failures).toEqual([]);
 });

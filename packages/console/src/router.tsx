@@ -20,7 +20,7 @@ import { Page } from './ui/page.tsx';
 
 type Search = Record<string, unknown>;
 
-/** Returns a function that takes these fields from an address as texts, and nothing else. */
+/** Returns a function that reads only these search parameters, as strings. */
 function texts<Name extends string>(...names: Name[]) {
   return (search: Search): { [Key in Name]?: string | undefined } => {
     const given = names.filter((name) => typeof search[name] === 'string' && search[name] !== '');
@@ -118,13 +118,13 @@ const routeTree = root.addChildren([
   at('/events', EventsPage),
 ]);
 
-/** The pages by the address's hash: the control plane's own paths stay as they are. */
+/** Routes by the URL's hash, so that they do not conflict with the control plane's paths. */
 export const router = createRouter({
   routeTree,
   history: createHashHistory(),
   scrollRestoration: true,
   defaultErrorComponent: Broken,
-  // Texts in the address stay texts: an id of digits is none the less an id.
+  // Search parameters stay strings. By default, the router would parse an id of digits as a number.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {
     const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
@@ -136,7 +136,7 @@ export const router = createRouter({
 function UnknownPage() {
   return (
     <Page title="No such page">
-      <p className="empty">The address names no page of the console.</p>
+      <p className="empty">The console has no page at this address.</p>
     </Page>
   );
 }

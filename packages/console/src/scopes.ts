@@ -1,6 +1,6 @@
 import type { Scope } from '@customer-platform/contracts/core';
 
-/** Every scope in the contract's order: its list as a value would bring its schemas along. */
+/** All scopes in the contract's order. Importing the contract's list as a value would bundle its schemas. */
 const all: Record<Scope, true> = {
   'account:read': true,
   'account:write': true,
@@ -28,5 +28,5 @@ const all: Record<Scope, true> = {
   'webhooks:write': true,
 };
 
-/** Scopes to choose from, `*` for every one first. */
+/** Selectable scopes, with `*` for all scopes first. */
 export const scopes = ['*', ...Object.keys(all)];

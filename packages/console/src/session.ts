@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** The admin token of this tab, and why there is none. */
+/** The admin token of this tab, or the reason why there is none. */
 interface Session {
   token: string | null;
   message: string | null;
@@ -17,22 +17,22 @@ function change(next: Session): void {
   for (const listener of listeners) listener();
 }
 
-/** Returns the session's token, empty where there is none. */
+/** Returns the session's token; an empty string if there is none. */
 export function sessionToken(): string {
   return session.token ?? '';
 }
 
-/** Keeps a token for this tab. */
+/** Stores a token for this tab. */
 export function startSession(token: string): void {
   change({ token, message: null });
 }
 
-/** Forgets the token, and says why. A refusal of an earlier token ends nothing. */
+/** Deletes the token and stores the reason. Ignores a refusal of an earlier token. */
 export function endSession(message: string | null, token = sessionToken()): void {
   if (token === sessionToken()) change({ token: null, message });
 }
 
-/** The session, live. */
+/** Returns the session, and rerenders when it changes. */
 export function useSession(): Session {
   return useSyncExternalStore(
     (listener) => {

@@ -3,10 +3,10 @@ import { Fragment, useEffect, useRef } from 'react';
 import { words } from './language.ts';
 import { Dialog } from './ui/dialog.tsx';
 
-/** Groups of the navigation's pages, the first without a name. */
+/** Groups of the navigation. The first has no name. */
 export const groups = ['', 'Customers', 'Work', 'Records'] as const;
 
-/** Pages of the navigation, each with the key that leads to it after `g`. */
+/** Pages of the navigation. Pressing `g` and then `key` opens a page. */
 export const destinations = [
   { to: '/', label: 'Overview', key: 'o', group: '' },
   { to: '/accounts', label: 'Accounts', key: 'c', group: 'Customers' },
@@ -20,7 +20,7 @@ export const destinations = [
   { to: '/audit', label: 'Audit', key: 'l', group: 'Records' },
 ] as const;
 
-/** Time within which the second key of a pair follows, in milliseconds. */
+/** Most milliseconds between the two keys of a pair. */
 const pairMs = 1_500;
 
 function isTyping(event: KeyboardEvent): boolean {
@@ -30,7 +30,7 @@ function isTyping(event: KeyboardEvent): boolean {
 }
 
 /**
- * Listens for the shortcuts, but not where somebody types or while a dialog is open; Ctrl-K (on a Mac also Cmd-K) finds something wherever no
+ * Listens for shortcuts, except in inputs and while a dialog is open. Ctrl-K (on a Mac also Cmd-K) opens the palette in inputs too, unless a
  * dialog is open.
  */
 export function useShortcuts(showHelp: () => void, showPalette: () => void): void {
@@ -58,12 +58,12 @@ export function useShortcuts(showHelp: () => void, showPalette: () => void): voi
 
 const otherKeys: [keys: string[], does: string][] = [
   [['Ctrl', 'K'], 'Find an account, endpoint, request or page'],
-  [['/'], 'Filters of the page'],
+  [['/'], 'Go to the filters of the page'],
   [['Esc'], 'Close a dialog'],
-  [['?'], 'This list'],
+  [['?'], 'Show this help'],
 ];
 
-/** List of the shortcuts, and of what words mean. */
+/** Lists the shortcuts and the terms. */
 export function Help({ close }: { close: () => void }) {
   return (
     <Dialog title="Help" className="wide" close={close}>
@@ -88,7 +88,7 @@ export function Help({ close }: { close: () => void }) {
           </dl>
         </div>
         <div>
-          <h3>Words</h3>
+          <h3>Terms</h3>
           <dl className="help">
             {Object.entries(words).map(([word, meaning]) => (
               <Fragment key={word}>

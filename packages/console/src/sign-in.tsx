@@ -3,7 +3,7 @@ import { EnvironmentTag, Logo } from './brand.tsx';
 import { environment, product } from './platform.ts';
 import { startSession, useSession } from './session.ts';
 
-/** Form for the admin token, with the refusal of the last one. */
+/** Form for the admin token, with the error of the last one. */
 export function SignIn() {
   const { message } = useSession();
   const [token, setToken] = useState('');
@@ -30,14 +30,14 @@ export function SignIn() {
           autoComplete="off"
           spellCheck={false}
           required
-          // biome-ignore lint/a11y/noAutofocus: the form is all there is on the page
+          // biome-ignore lint/a11y/noAutofocus: the page has only this form
           autoFocus
           value={token}
           onChange={(event) => setToken(event.target.value)}
         />
         <p className="hint">
-          One of <code>ADMIN_TOKENS</code>, or <code>ADMIN_TOKEN</code>; <code>npm start</code> writes it to{' '}
-          <code>.platform/demo.json</code>. It is kept for this tab only.
+          One of <code>ADMIN_TOKENS</code>, or <code>ADMIN_TOKEN</code>, which <code>npm start</code> writes to{' '}
+          <code>.platform/demo.json</code>. The console keeps the token only in this tab.
         </p>
         <button type="submit" className="primary">
           Sign in

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-/** Colours of the page: the system's, or always light or dark. */
+/** The page's colors: the system's, or always light or dark. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const storageKey = 'console.theme';
@@ -11,12 +11,12 @@ function storedTheme(): Theme {
   return themes.find((theme) => theme === stored) ?? 'system';
 }
 
-/** Applies a theme to the document: CSS does the rest. */
+/** Sets the theme on the document, for the CSS. */
 export function applyTheme(theme: Theme = storedTheme()): void {
   document.documentElement.dataset.theme = theme;
 }
 
-/** The theme, and a function that goes on to the next. */
+/** Returns the theme, and a function that switches to the next one. */
 export function useTheme(): [Theme, () => void] {
   const [theme, setTheme] = useState(storedTheme);
   const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;

@@ -3,7 +3,7 @@ import { trafficOf } from './traffic.ts';
 
 const minute = { s2xx: 0, s5xx: 1, p99_ms: 250 };
 
-it('has each of the last 60 minutes that are over: those that the gateway leaves out have no request, and no time of response', () => {
+it('has the last 60 complete minutes, with no requests and no response time in those that the gateway omits', () => {
   const data = [
     { ...minute, minute: '2026-11-30T12:59:00+00:00', requests: 7, s4xx: 0, limited: 0 },
     { ...minute, minute: '2026-11-30T13:00:00+00:00', requests: 9, s4xx: 5, limited: 2 },

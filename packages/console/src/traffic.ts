@@ -2,21 +2,21 @@ import type { Output } from './api.ts';
 
 type Minute = Output<'GET /admin/traffic'>['data'][number];
 
-/** Requests of the last hour by minute, oldest first; times in seconds. */
+/** Requests of the last hour by minute, oldest first. Times are in seconds. */
 export interface Traffic {
   times: number[];
   requests: number[];
   refused: number[];
   limited: number[];
   failed: number[];
-  /** Null in minutes without a request. */
+  /** Null for minutes without requests. */
   p99: (number | null)[];
 }
 
 const minuteMs = 60_000;
 const minutes = 60;
 
-/** Returns the last 60 minutes that are over: those without requests are left out by the gateway, and are zero. */
+/** Returns the last 60 complete minutes. The gateway omits minutes without requests, which become zero. */
 export function trafficOf(data: Minute[], now: number): Traffic {
   const byMinute = new Map(data.map((each) => [Date.parse(each.minute), each]));
   const first = Math.floor(now / minuteMs) - minutes;

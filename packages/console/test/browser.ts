@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium as launcher, type Page } from 'playwright-core';
 import { unpackedBrowser } from './unpacked-browser.ts';
 
-/** A headless browser that reaches this machine alone. */
+/** A headless browser for the tests. */
 export interface TestBrowser {
   /**
-   * Opens a page of a new session, and closes the last one: this build of the browser has one at a time. `path` is the
-   * console's, such as `/queues`. Without `token` nobody is signed in.
+   * Opens a page in a new session, and closes the last one, since this build of the browser supports only one. `path` is a
+   * path of the console, such as `/queues`. Without `token`, the page shows the sign-in form.
    */
   open(url: string, options?: PageOptions): Promise<Page>;
   close(): Promise<void>;
@@ -26,12 +26,12 @@ export interface PageOptions {
 /** Deadline of every wait in a page, in milliseconds. */
 const waitMs = 60_000;
 
-/** Starts the browser that a package brings, so that the tests need none on the machine. */
+/** Starts the browser of an npm package, so that the tests need no installed browser. */
 export async function startBrowser(): Promise<TestBrowser> {
   const profile = await mkdtemp(join(tmpdir(), 'console-browser-'));
   const browser: Browser = await launcher.launch({
     executablePath: await unpackedBrowser(),
-    // As root the browser's sandbox cannot start; what it loads is ours.
+    // The browser's sandbox cannot start as root. The tests load only our own pages.
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', `--disk-cache-dir=${profile}`],
     timeout: 60_000,
   });
@@ -64,7 +64,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   };
 }
 
-/** Signs in by the form. */
+/** Signs in with the form. */
 export async function signIn(page: Page, token: string): Promise<void> {
   await page.getByLabel('Admin token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();

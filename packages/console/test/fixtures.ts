@@ -9,12 +9,12 @@ type Responding = {
 type Shape<Key extends Responding> = z.input<Operations[Key]['response']>;
 type Item<Key extends Responding> = Shape<Key> extends { data: (infer Each)[] } ? Each : never;
 
-/** Returns an id: version 7, as the platform's are, ending in `number`. */
+/** Returns a UUID version 7 that ends in `number`. */
 export function id(number: number): string {
   return `0198a1b2-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
 }
 
-/** Returns the time so many seconds ago: as seen when it is asked for, since a process may run many files of tests. */
+/** Returns the time that many seconds ago, at the time of the call, since a process may run many test files. */
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 
 const nothingYet = { oldest_due_at: null, last_error: null };
@@ -31,14 +31,14 @@ const names: [service: Item<'listQueues'>['service'], queues: string[]][] = [
   ['messaging', ['outbox', 'messages', 'fallbacks', 'receipts']],
 ];
 
-/** Queues of which no entry waits by itself after a failure. */
-const failless = new Set(['reminders', 'duplicates', 'replays']);
+/** Queues without a count of failed entries. */
+const withoutFailedCount = new Set(['reminders', 'duplicates', 'replays']);
 
 export const northwind = id(1);
 export const contoso = id(2);
 export const failingEndpoint = id(31);
 
-/** Queues, some with work: deliveries fail for one endpoint, and contacts of the calendar hold dead events. */
+/** Queues, some with work. Deliveries of one endpoint fail, and calendar-contacts has dead events. */
 export function queues(): Item<'listQueues'>[] {
   const busy: Record<string, Partial<Item<'listQueues'>>> = {
     'webhooks/deliveries': {
@@ -65,13 +65,13 @@ export function queues(): Item<'listQueues'>[] {
   };
   return names.flatMap(([service, list]) =>
     list.map((queue) => {
-      const failed_waiting = failless.has(queue) ? null : 0;
+      const failed_waiting = withoutFailedCount.has(queue) ? null : 0;
       return { service, queue, ...idle, failed_waiting, ...busy[`${service}/${queue}`] };
     }),
   );
 }
 
-/** The last hour of a queue, which was twice as deep half an hour ago, and was not seen for a while before that. */
+/** The last hour of a queue. It was twice as deep half an hour ago, and has a gap before that. */
 export function history({ ready, running, waiting, dead }: Item<'listQueues'>): Shape<'getQueue'>['history'] {
   return Array.from({ length: 60 }, (_, index) => ({
     at: ago((60 - index) * 60),
@@ -82,12 +82,12 @@ export function history({ ready, running, waiting, dead }: Item<'listQueues'>): 
   })).filter((_, index) => index < 16 || index > 22);
 }
 
-/** A share between 0.6 and 1 that goes up and down with the minutes. */
+/** A factor between 0.6 and 1 that varies by minute. */
 function waveAt(index: number): number {
   return 0.8 + 0.14 * Math.sin(index / 5) + 0.06 * Math.sin(index * 1.7);
 }
 
-/** Requests of the last hour by minute: of a quiet account fewer, and none in some minutes. */
+/** Requests of the last hour by minute. An account has fewer, and none in some minutes. */
 export function traffic(account: string | undefined): Item<'listTraffic'>[] {
   const perMinute = account === undefined ? 5_400 : 310;
   const thisMinute = Math.floor(Date.now() / 60_000) * 60_000;
@@ -103,7 +103,7 @@ export function traffic(account: string | undefined): Item<'listTraffic'>[] {
   }).filter((_, index) => account === undefined || index % 10 < 8);
 }
 
-/** What customers meet: a refused credential, failed messages, refused requests, an endpoint that was switched off, and a stranger. */
+/** Problems of customers: refused credentials, failed messages, refused requests, a disabled endpoint, and invalid keys. */
 export function customerAttention(gone: Shape<'listAttention'>['gone']): Shape<'listAttention'> {
   return {
     channels: [
@@ -140,7 +140,7 @@ export function customerAttention(gone: Shape<'listAttention'>['gone']): Shape<'
   };
 }
 
-/** What an account meets: a key that is used beyond its limit, failed messages, a module that is off. */
+/** Problems of an account: a key over its rate limit, failed messages, a module that is off. */
 export function health(accountId: string): Shape<'getAccountHealth'> {
   const isNorthwind = accountId === northwind;
   return {
@@ -218,7 +218,7 @@ export function health(accountId: string): Shape<'getAccountHealth'> {
   };
 }
 
-/** The last deliveries of an endpoint: those of one that fails or was disabled by a 410, then those before that. */
+/** The last deliveries of an endpoint. The newest ones failed if it is failing, or if a 410 disabled it. */
 export function operatedDeliveries(endpoint: Item<'listEndpoints'>): Shape<'getEndpoint'>['deliveries'] {
   return Array.from({ length: 12 }, (_, index) => {
     const isFailing = endpoint.failing_since !== null && index < 8;
@@ -241,7 +241,7 @@ export function operatedDeliveries(endpoint: Item<'listEndpoints'>): Shape<'getE
   });
 }
 
-/** Parts of the deliveries' queue. */
+/** Shares of the deliveries queue. */
 export function shares(by: string): Item<'listQueues'> extends never ? never : Shape<'getQueue'>['top'] {
   const error = 'HTTP 503 from https://hooks.northwind.example/customer-platform';
   const parts = [
@@ -284,7 +284,7 @@ const event = {
   data: { contact: { id: id(8), name: 'Zoë Müller', phone: null } },
 };
 
-/** Dead events: one as JSON, one that is not UTF-8. */
+/** Dead events: one with JSON, one that is not UTF-8. */
 export function deadEvents(): Shape<'getDeadEvent'>[] {
   const texts = [Buffer.from(JSON.stringify(event)), Buffer.from([0xff, 0xfe, 0x00, 0x10, 0x43, 0x6f, 0x6e, 0x74])];
   return texts.map((bytes, index) => ({
@@ -307,7 +307,7 @@ export function deadEvents(): Shape<'getDeadEvent'>[] {
 
 const neverFailed = { failing_since: null, last_error: null, last_error_at: null, last_error_trace_id: null };
 
-/** Endpoints of two accounts; one fails. */
+/** Endpoints of two accounts. One is failing, one is disabled. */
 export function endpoints(): Item<'listEndpoints'>[] {
   return [
     {
@@ -367,7 +367,7 @@ export function account(accountId: string, name: string): Item<'listAccounts'> {
   };
 }
 
-/** A key as lists show it. */
+/** A key as in a list. */
 export function key(number: number, name: string, mode: 'live' | 'test', scopes: string[]): Item<'listKeys'> {
   return {
     id: id(number),
@@ -389,7 +389,7 @@ export const members: Item<'listMembers'>[] = [
   { id: id(61), name: 'Sam Field', email: 'sam@northwind.example', active: false },
 ];
 
-/** Live processes: messaging has none. */
+/** Processes of all services. */
 export function processes(): Item<'listServices'>[] {
   return names.map(([service], index) => ({
     service,
@@ -397,7 +397,7 @@ export function processes(): Item<'listServices'>[] {
     version: '1.0.0',
     started_at: ago(86_400 * (index + 1)),
     host: `node-${(index % 3) + 1}`,
-    // The last is of an older version.
+    // Processes of an older version have no pid.
     pid: index < 6 ? 4_001 + index : null,
     in_flight: index === 0 ? 31 : index,
     event_loop_lag_ms: index === 2 ? 412 : 3.4,

@@ -23,28 +23,28 @@ import { bookingTrace, traceId } from './trace-fixture.ts';
 
 type Entry = Record<string, unknown>;
 
-/** Data of a stand-in, which its writes change. */
+/** Data of a stand-in. Writes change it. */
 export interface State {
   queues: ReturnType<typeof queues>;
   dead: ReturnType<typeof deadEvents>;
   endpoints: ReturnType<typeof endpoints>;
   accounts: ReturnType<typeof account>[];
-  /** Accounts that are found by their ids alone. */
+  /** Accounts that only a request by id returns. */
   older: ReturnType<typeof account>[];
   customers: Omit<ReturnType<typeof customerAttention>, 'gone'>;
   processes: ReturnType<typeof processes>;
   gone: ServiceName[];
-  /** Name of the environment, empty where it has none. */
+  /** Name of the environment; empty for none. */
   environment: string;
-  /** Operations that are refused with 503, by key, with the message. */
+  /** Messages of operations that respond with 503, by operation key. */
   refused: Map<string, string>;
-  /** Operations that get no response until their promise is fulfilled, by key. */
+  /** Operations that do not respond until their promise is fulfilled, by operation key. */
   held: Map<string, Promise<void>>;
-  /** Refusal that says where traces are instead. */
+  /** Message of the error with the URL of a trace in another system. */
   elsewhere?: string;
 }
 
-/** Returns data as a stand-in begins with it. */
+/** Returns the initial data of a stand-in. */
 export function stateOf(): State {
   return {
     queues: queues(),
@@ -68,29 +68,29 @@ interface Call {
   body: Entry;
 }
 
-/** Successor of a key that is rotated. */
+/** The new key of a rotation. */
 export const newKey = `cp_live_${'k'.repeat(40)}`;
 
 const pageOf = (data: unknown[]) => ({ data, has_more: false, next: null });
-/** Returns what services tell that are not gone. */
+/** Returns the rows of services that are not gone. */
 const ofLiving = <Row extends { service: ServiceName }>({ gone }: State, rows: Row[]) =>
   rows.filter(({ service }) => !gone.includes(service));
-/** Entries of a page, so that the accounts' list has more than one. */
+/** Entries per page of the accounts' list. It is small, so that the list has several pages. */
 const accountsPerPage = 1;
 
 function queueOf({ state, params }: Call) {
   return state.queues.find((queue) => queue.service === params.service && queue.queue === params.queue);
 }
 
-/** Returns the part of a queue that a body names. */
+/** Returns the account and endpoint of a body. */
 const partOf = ({ account = null, endpoint = null }: Entry) => ({ account, endpoint });
 
-/** Returns whether both name the same part of a queue. */
+/** Returns whether both have the same account and endpoint. */
 function isSamePart(one: Entry, other: Entry): boolean {
   return one.account === other.account && one.endpoint === other.endpoint;
 }
 
-/** Sets the pause of a queue's part, or lifts it. */
+/** Sets or lifts the pause of a queue's share. */
 function setPause(call: Call, pause: Entry | null): Entry | undefined {
   const queue = queueOf(call);
   if (!queue) return undefined;
@@ -104,7 +104,7 @@ function setPause(call: Call, pause: Entry | null): Entry | undefined {
   return {};
 }
 
-/** Handlers by the operation's key; undefined is a 404. */
+/** Handlers by operation key. A result of undefined is a 404. */
 export const handlers: Record<string, (call: Call) => unknown> = {
   listQueues: ({ state, query }) => {
     const data = ofLiving(state, state.queues).map((queue) =>

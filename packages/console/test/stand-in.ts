@@ -10,12 +10,12 @@ const dist = join(import.meta.dirname, '../dist');
 const types: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
 const policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 
-/** A control plane with fixtures instead of a platform: every request and response is held against the contract. */
+/** A control plane with fixtures instead of a platform. The contract's schemas parse every request and response. */
 export interface StandIn {
   url: string;
   token: string;
   state: State;
-  /** Paths of all requests, with their queries. */
+  /** Paths of all requests, with queries. */
   paths: string[];
   close(): Promise<void>;
 }
@@ -106,7 +106,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Sends a file of the console; its page has the environment's name, as the gateway writes it. */
+/** Sends a file of the console. Writes the environment's name into the page, as the gateway does. */
 function sendFile(response: ServerResponse, pathname: string, environment: string): void {
   const file = join(dist, pathname === '/' ? 'index.html' : pathname);
   if (!file.startsWith(dist) || !existsSync(file)) {

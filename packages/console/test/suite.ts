@@ -3,15 +3,15 @@ import type { Page } from 'playwright-core';
 import { type PageOptions, startBrowser, type TestBrowser } from './browser.ts';
 import { type StandIn, startStandIn } from './stand-in.ts';
 
-/** A browser and a stand-in for the tests of a file. */
+/** A browser and a stand-in for a test file. */
 export interface Suite {
-  /** The control plane; to be read in tests, once it has started. */
+  /** The control plane. Read it only in tests, after it has started. */
   readonly standIn: StandIn;
-  /** Opens a page of the console, signed in unless `token` says otherwise (null: nobody is). */
+  /** Opens a page of the console, signed in unless `token` is null. */
   open(path?: string, options?: Omit<PageOptions, 'path' | 'token'> & { token?: string | null }): Promise<Page>;
 }
 
-/** Starts a browser and a stand-in before the tests of a file, and stops both after them. */
+/** Starts a browser and a stand-in before a file's tests, and stops both afterwards. */
 export function startSuite(): Suite {
   let browser: TestBrowser | undefined;
   let standIn: StandIn | undefined;

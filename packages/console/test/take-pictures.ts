@@ -3,7 +3,7 @@ import { startBrowser } from './browser.ts';
 import { northwind } from './fixtures.ts';
 import { startStandIn } from './stand-in.ts';
 
-// Takes the pictures of docs/images from the built console, with the fixtures of its tests.
+// Takes the screenshots of docs/images from the built console, with the tests' fixtures.
 
 const folder = join(import.meta.dirname, '../../../docs/images');
 const pictures = [
@@ -14,14 +14,14 @@ const pictures = [
 const standIn = await startStandIn();
 const browser = await startBrowser();
 try {
-  // One thing that is wrong of each kind would be more than anybody has.
+  // One problem of each kind would be unrealistic.
   standIn.state.gone = [];
   standIn.state.processes = standIn.state.processes.filter(({ waiting_for }) => waiting_for === null).slice(0, -1);
   for (const { file, path, shows, height, scheme } of pictures) {
     const page = await browser.open(standIn.url, { path, token: standIn.token, scheme });
     await page.setViewportSize({ width: 1_280, height });
     await page.locator(shows).first().waitFor();
-    // Names of accounts come after the rows.
+    // Account names load after the rows.
     await page.waitForLoadState('networkidle');
     await page.screenshot({ path: join(folder, file) });
   }

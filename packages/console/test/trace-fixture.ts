@@ -9,7 +9,7 @@ interface Made {
   span: Record<string, unknown>;
 }
 
-/** Returns a span; times in milliseconds from the trace's start. */
+/** Returns a span. Times are in milliseconds from the trace's start. */
 function span(
   service: string,
   name: string,
@@ -41,7 +41,7 @@ function span(
   };
 }
 
-/** A booking's trace as OTLP/JSON: from the client's request to the second try of its webhook. */
+/** A booking's trace as OTLP/JSON, from the client's request to the second attempt of its webhook. */
 export function bookingTrace(account: string, requestId: string): { resourceSpans: Record<string, unknown>[] } {
   const text = (stringValue: string) => ({ stringValue });
   const status = (code: number) => ({ intValue: String(code) });

@@ -1,4 +1,4 @@
 import chromium from '@sparticuz/chromium';
 
-// Unpacks the browser into the system's folder for temporary files, and says where: run with a TMPDIR of its own.
+// Unpacks the browser into TMPDIR and prints its path. Run it with a separate TMPDIR.
 console.log(await chromium.executablePath());

@@ -8,8 +8,8 @@ const root = join(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
 /**
- * Returns the executable of the browser that a package brings. It is unpacked once for a checkout, into a folder that appears when it
- * is whole: suites that start together, or one that is ended meanwhile, leave nobody half a browser, as the package's own place would.
+ * Returns the executable of the npm package's browser. It is unpacked once per checkout, and the folder is renamed into place when it is
+ * complete. So suites that start together or are killed leave no partial browser, unlike the package's own folder.
  */
 export async function unpackedBrowser(): Promise<string> {
   const manifest = readFileSync(join(root, 'node_modules/@sparticuz/chromium/package.json'), 'utf8');
@@ -26,7 +26,7 @@ export async function unpackedBrowser(): Promise<string> {
     await rename(unpacking, folder);
   } catch (error) {
     await rm(unpacking, { recursive: true, force: true });
-    // Another suite was faster.
+    // Another suite has unpacked the browser meanwhile.
     if (!existsSync(executable)) throw error;
   }
   return executable;

@@ -1,4 +1,4 @@
-"""The API of the customer platform: `Client`, and `AsyncClient` for asyncio."""
+"""The customer platform's API: `Client`, and `AsyncClient` for asyncio."""
 
 from . import _error_codes, events, inputs, models
 from ._client import AsyncClient, Client

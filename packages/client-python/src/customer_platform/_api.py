@@ -24,7 +24,7 @@ class Api:
 
     def call(self, request: Request, parse: Callable[[Any], T]) -> T:
         """
-        Returns what the operation returns. Raises CustomerPlatformError; ValueError or TypeError for an argument that
+        Returns the operation's result. Raises CustomerPlatformError, or ValueError or TypeError for an argument that
         cannot be sent.
         """
         prepared = prepare(request, self.settings)
@@ -42,11 +42,11 @@ class Api:
     def _attempt(self, prepared: Prepared) -> Outcome:
         deadline = time.monotonic() + prepared.timeout
         try:
-            # The key must not follow a redirect to somebody else.
+            # A redirect could send the API key to another server.
             response = self.http.send(prepared.request, stream=True, follow_redirects=False)
             try:
                 body = bytearray()
-                # httpx bounds the wait for each part; this bounds all of them.
+                # httpx limits the wait for each chunk. This limits the whole response.
                 for part in response.iter_bytes():
                     body += part
                     if time.monotonic() > deadline:
@@ -68,7 +68,7 @@ class AsyncApi:
         self.http = http
 
     async def call(self, request: Request, parse: Callable[[Any], T]) -> T:
-        """Returns what the operation returns. Raises as `Api.call` does."""
+        """Returns the operation's result. Raises the same errors as `Api.call`."""
         prepared = prepare(request, self.settings)
         attempt = 1
         while True:

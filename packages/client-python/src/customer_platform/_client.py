@@ -20,8 +20,8 @@ from .models import MessageDetail, SandboxClock
 
 class Client(Resources):
     """
-    The API, with one attribute for each of its resources: `client.calendar.appointments.create(…)`. Threads may share
-    it. Use it in a `with` statement, or close it, to close its connections.
+    The API, with an attribute for each resource: `client.calendar.appointments.create(…)`. Threads may share a client.
+    To close the connections, use it in a `with` statement or call `close()`.
     """
 
     def __init__(
@@ -38,15 +38,15 @@ class Client(Resources):
         Args:
             base_url: Address of the API without `/v1`, such as `https://api.example.com`.
             api_key: An API key: `cp_live_…`, or `cp_test_…` for the sandbox.
-            retries: Further attempts after 429, 502, 503, 504, 409 with Retry-After, a broken connection or a timeout.
-                A write carries one Idempotency-Key in all its attempts, so that it happens once. There is none where a
-                response asks to wait for more than a minute: `retry_after` of the error says how long.
-            timeout: Seconds in which the whole response of an attempt must be there.
-            on_response: Called with every response of the API, those that are retried too: for logs and metrics.
-            http_client: Sends the requests, for proxies and certificates of your own. You close it.
+            retries: Retries after 429, 502, 503, 504, 409 with Retry-After, a broken connection or a timeout. They are
+                safe: a write has the same Idempotency-Key in all attempts. If a response asks to wait for more than a
+                minute, the call fails instead, and the error's `retry_after` has the seconds.
+            timeout: Seconds until the response of an attempt must be complete.
+            on_response: Called with every response, also before a retry. Use it for logs and metrics.
+            http_client: Sends the requests, such as through a proxy or with your own certificates. You close it.
 
         Raises:
-            ValueError: `base_url` or `api_key` cannot be used.
+            ValueError: `base_url` or `api_key` is malformed, or `timeout` is not above 0.
         """
         settings = Settings(base_url, api_key, retries, timeout, on_response)
         http = http_client or httpx.Client()
@@ -57,10 +57,10 @@ class Client(Resources):
         self, message_id: str, status: ReachedStatus = "delivered", *, timeout: float = 60.0
     ) -> MessageDetail:
         """
-        Returns a message as soon as it has this status or one that follows it: sent, delivered, read.
+        Returns a message as soon as it reaches or has passed a status: sent, delivered, read.
 
         Raises:
-            WaitError: It failed, was cancelled or refused, or has not reached the status after `timeout` seconds.
+            WaitError: The message failed, was canceled or refused, or did not reach the status in time.
         """
         polling = Polling(f"the message {message_id}", timeout)
         while not has_reached(message := self.messages.get(message_id), status):
@@ -69,10 +69,10 @@ class Client(Resources):
 
     def wait_for_clock(self, *, timeout: float = 60.0) -> SandboxClock:
         """
-        Returns the sandbox's clock as soon as it is ready: it is at its target, and what fell due has been done.
+        Returns the sandbox clock as soon as it is ready: the clock is at its target, and all due work is done.
 
         Raises:
-            WaitError: It is still advancing after `timeout` seconds.
+            WaitError: The clock is still advancing after `timeout` seconds.
         """
         polling = Polling("the sandbox's clock", timeout)
         while (clock := self.sandbox.clock.get()).status != "ready":
@@ -97,7 +97,7 @@ class Client(Resources):
 
 
 class AsyncClient(AsyncResources):
-    """The API in asyncio: the methods of `Client`, to be awaited. Use it in an `async with` statement, or close it."""
+    """The asyncio client. Await the methods of `Client`. Use it in an `async with` statement, or call `close()`."""
 
     def __init__(
         self,
@@ -118,14 +118,14 @@ class AsyncClient(AsyncResources):
     async def wait_for_message(
         self, message_id: str, status: ReachedStatus = "delivered", *, timeout: float = 60.0
     ) -> MessageDetail:
-        """Returns a message as soon as it has this status or one that follows it, as `Client` does."""
+        """Returns a message as soon as it reaches or has passed a status, as `Client` does."""
         polling = Polling(f"the message {message_id}", timeout)
         while not has_reached(message := await self.messages.get(message_id), status):
             await asyncio.sleep(polling.interval(message.status))
         return message
 
     async def wait_for_clock(self, *, timeout: float = 60.0) -> SandboxClock:
-        """Returns the sandbox's clock as soon as it is ready, as `Client` does."""
+        """Returns the sandbox clock as soon as it is ready, as `Client` does."""
         polling = Polling("the sandbox's clock", timeout)
         while (clock := await self.sandbox.clock.get()).status != "ready":
             await asyncio.sleep(polling.interval(clock.status))

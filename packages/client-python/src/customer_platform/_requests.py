@@ -1,4 +1,4 @@
-"""Requests, and what their responses mean: the part of the client that is the same with and without asyncio."""
+"""Builds requests and interprets responses. Both clients share this code."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class ResponseInfo:
     """Name of the method, such as `calendar.appointments.create`."""
     method: str
     path: str
-    """Path with its parameters, without the query."""
+    """The path with its parameters filled in, without the query."""
     status: int
     headers: Mapping[str, str]
-    """Headers in lower case, such as `request-id`."""
+    """Headers by lower-case name, such as `request-id`."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Address of the API, the key to it, and how requests are sent."""
+    """The API's address and key, and how requests are sent."""
 
     base_url: str
     api_key: str = field(repr=False)
@@ -58,7 +58,7 @@ class Settings:
             raise ValueError(f"timeout must be a number of seconds above 0, not {self.timeout!r}")
 
     def url(self, path: str) -> str:
-        """The address of a path."""
+        """The URL of a path."""
         return self.base_url.rstrip("/") + path
 
     def headers(self, accept: str) -> dict[str, str]:
@@ -81,12 +81,12 @@ class Request:
     is_multipart: bool = False
     idempotency_key: str | None = None
     timeout: float | None = None
-    """Seconds in which the whole response of an attempt must be there; None: those of the client."""
+    """Seconds until the response of an attempt must be complete; None: the client's timeout."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request as all its attempts send it: the same bytes, because an Idempotency-Key belongs to one body."""
+    """A request that all attempts send. The bytes stay the same since an Idempotency-Key belongs to one body."""
 
     operation: str
     request: httpx.Request
@@ -98,10 +98,10 @@ class Prepared:
 
 
 def prepare(request: Request, settings: Settings) -> Prepared:
-    """Returns what is sent. Raises ValueError or TypeError for an argument that cannot be."""
+    """Returns the request to send. Raises ValueError or TypeError for an argument that cannot be sent."""
     path = _path_of(request)
     headers = settings.headers("application/json")
-    # A repeated PUT leads to the same state without a key.
+    # PUT is idempotent without a key.
     if request.method in ("POST", "PATCH", "DELETE"):
         headers["idempotency-key"] = request.idempotency_key or str(uuid.uuid4())
     query = {
@@ -123,7 +123,7 @@ def prepare(request: Request, settings: Settings) -> Prepared:
 def _path_of(request: Request) -> str:
     def value_of(match: re.Match[str]) -> str:
         value = str(request.path_values[match[1]])
-        # These would make it the path of another operation.
+        # These values would change the path to that of another operation.
         if value in ("", ".", ".."):
             raise ValueError(f"{request.operation}: {match[1]} must be an id, not {value!r}")
         return quote(value, safe="")
@@ -146,7 +146,7 @@ def _content_of(request: Request) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an attempt led to: the text of a response that succeeded, or an error."""
+    """The result of an attempt: the body of a successful response, or an error."""
 
     body: str = ""
     status: int = 0
@@ -155,7 +155,7 @@ class Outcome:
 
 
 def outcome_of(response: httpx.Response, body: bytes, prepared: Prepared, settings: Settings) -> Outcome:
-    """Returns what a response means, and tells it to `on_response`."""
+    """Returns the outcome of a response, and passes the response to `on_response`."""
     if settings.on_response:
         line = (prepared.operation, prepared.request.method, prepared.path)
         settings.on_response(ResponseInfo(*line, response.status_code, dict(response.headers)))
@@ -166,22 +166,22 @@ def outcome_of(response: httpx.Response, body: bytes, prepared: Prepared, settin
 
 
 def failure_of(error: httpx.HTTPError, what: str, timeout: float) -> CustomerPlatformError:
-    """Returns the error of an attempt that got no whole response."""
+    """Returns the error of an attempt without a complete response."""
     if isinstance(error, httpx.TimeoutException):
-        return ApiTimeoutError(f"{what} has no whole response after {timeout:g} s")
+        return ApiTimeoutError(f"{what} got no complete response within {timeout:g} s")
     return ApiConnectionError(f"{what} failed: {error or type(error).__name__}")
 
 
 def error_of(response: httpx.Response, text: str, what: str) -> ApiError | ResponseError:
     """
-    Returns the error that a response is: one of this API's, or a ResponseError for any other, such as a proxy's page.
+    Returns a response's error: an ApiError, or a ResponseError if the body is not the API's, such as a proxy's page.
     """
     try:
         details = json.loads(text)["error"]
         code, message, at_fault = details["code"], details["message"], details.get("field")
     except (ValueError, KeyError, TypeError, AttributeError):
         status = response.status_code
-        return ResponseError(f"{what}: the response with status {status} is not one of the API", status, text)
+        return ResponseError(f"{what}: the response with status {status} does not come from the API", status, text)
     return _error_codes.CLASSES.get(str(code), ApiError)(
         response.status_code,
         str(code),
@@ -193,8 +193,8 @@ def error_of(response: httpx.Response, text: str, what: str) -> ApiError | Respo
 
 
 def result_of(outcome: Outcome, parse: Callable[[Any], T], what: str) -> T:
-    """Returns the object that a response has. Raises ResponseError if it has none."""
+    """Returns the object of a response's body. Raises ResponseError if the body is invalid."""
     try:
         return parsed(outcome.body, parse)
     except ValueError as error:
-        raise ResponseError(f"{what}: the response is {error}", outcome.status, outcome.body) from None
+        raise ResponseError(f"{what}: the response is invalid: {error}", outcome.status, outcome.body) from None

@@ -1,4 +1,4 @@
-"""When a request is sent again, and after how long."""
+"""Decides whether and when to retry a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import ApiConnectionError, ApiError, ApiTimeoutError, CustomerPlatf
 
 LONGEST_WAIT = 60.0
 """
-Longest Retry-After in seconds that is waited for: a request that should wait longer fails, for its caller to decide.
+Longest Retry-After in seconds that a call waits for. A request that must wait longer fails, so the caller can decide.
 """
 
 _FIRST_BACKOFF = 0.25
@@ -23,14 +23,14 @@ _TEMPORARY = (429, 502, 503, 504)
 
 def backoff(attempt: int, longest: float = _LONGEST_BACKOFF) -> float:
     """
-    Seconds to wait before another attempt, the first of which is 1: random up to 0.25, 0.5, 1 … and at most `longest`,
-    so that clients which failed together do not come back together.
+    Seconds to wait after attempt number `attempt`, counted from 1: random, up to 0.25, 0.5, 1 … and at most `longest`.
+    The jitter keeps clients that failed together from retrying together.
     """
     return random.random() * min(longest, _FIRST_BACKOFF * 2.0 ** min(attempt - 1, 30))
 
 
 def retry_delay(error: CustomerPlatformError, retry_after: float | None, attempt: int, retries: int) -> float | None:
-    """Seconds after which the request is sent again, after its attempt of this number failed; None if it is not."""
+    """Seconds until the retry after a failed attempt; None if the request must not be retried."""
     wait = retry_after or 0.0
     if attempt > retries or wait > LONGEST_WAIT or not _is_temporary(error, retry_after):
         return None
@@ -46,7 +46,7 @@ def _is_temporary(error: CustomerPlatformError, retry_after: float | None) -> bo
 
 def retry_after_of(headers: Mapping[str, str]) -> float | None:
     """
-    Seconds that a Retry-After header asks for, in seconds or as an HTTP date; None if there is none or it is neither.
+    Seconds of a Retry-After header, which has seconds or an HTTP date; None if it is missing or malformed.
     """
     text = headers.get("retry-after", "").strip()
     if re.fullmatch(r"\d{1,9}", text):
@@ -54,7 +54,7 @@ def retry_after_of(headers: Mapping[str, str]) -> float | None:
     until = _date(text)
     if until is None:
         return None
-    # Counted by the clock of the server that wrote the date, which need not be ours.
+    # The server's clock may differ from the local one, so measure from its Date header.
     sent = _date(headers.get("date", ""))
     return max(0.0, until.timestamp() - (sent.timestamp() if sent else time.time()))
 

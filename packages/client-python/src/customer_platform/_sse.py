@@ -10,12 +10,12 @@ from dataclasses import dataclass
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 MAX_LENGTH = 2 * 1024 * 1024
-"""Characters of the longest message: an event is at most 900 KiB."""
+"""Most characters of a message. An event is at most 900 KiB."""
 
 
 @dataclass(frozen=True)
 class SseMessage:
-    """A message: `id` is the last one that the stream gave. One without data only gives an id."""
+    """A message. `id` is the stream's last id. A message may have an id and no data."""
 
     id: str | None
     data: str
@@ -23,13 +23,13 @@ class SseMessage:
 
 class SseParser:
     """
-    Parses one stream's bytes as the HTML standard has them. httpx's own `iter_lines` also ends lines at separators that
-    JSON text may contain, such as U+2028.
+    Parses one stream's bytes, by the HTML standard. httpx's `iter_lines` also splits lines at separators that JSON may
+    contain, such as U+2028.
     """
 
     def __init__(self, max_length: int = MAX_LENGTH) -> None:
         self.retry: float | None = None
-        """Seconds after which the stream asked to reconnect, by its latest `retry:`."""
+        """The reconnect delay in seconds of the latest `retry:` field."""
         self._max_length = max_length
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest: list[str] = []
@@ -40,7 +40,7 @@ class SseParser:
         self._length = 0
 
     def push(self, piece: bytes) -> Iterator[SseMessage]:
-        """Yields the messages that a piece completes. Raises ValueError for one longer than the bound."""
+        """Yields the messages that a chunk completes. Raises ValueError for a message longer than the limit."""
         text = self._decoder.decode(piece)
         if text and self._follows_return and text.startswith("\n"):
             text = text[1:]
@@ -58,10 +58,10 @@ class SseParser:
             self._append(each)
 
     def _append(self, part: str) -> None:
-        # The parts of a line are joined once it is whole: a byte at a time costs no more than all at once.
+        # A line's parts are joined once the line is complete, so one-byte chunks cost no more than large ones.
         self._length += len(part)
         if self._length > self._max_length:
-            raise ValueError(f"a message longer than {self._max_length} characters")
+            raise ValueError(f"a message is longer than {self._max_length} characters")
         if part:
             self._rest.append(part)
 
@@ -69,7 +69,7 @@ class SseParser:
         if line == "":
             return self._take()
         if line.startswith(":"):
-            # Comments keep a connection alive for days: they count for no message.
+            # Keep-alive comments do not count towards a message's length, since a connection may last for days.
             self._length -= len(line)
             return None
         name, _, value = line.partition(":")

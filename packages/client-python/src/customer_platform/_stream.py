@@ -1,4 +1,4 @@
-"""The stream of events, which resumes where a connection broke."""
+"""The event stream. It reconnects and resumes after the last event received."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .events import Event, EventFilter
 _PATH = "/v1/events/stream"
 _LONGEST_BACKOFF = 30.0
 _LONGEST_WAIT = 3600.0
-"""Longest wait in seconds until a stream is opened again, whatever the platform asks for."""
+"""Longest wait before a reconnect in seconds, even if the platform asks for more."""
 
 
 @dataclass(frozen=True)
 class Reconnect:
-    """A connection that will be opened again."""
+    """A reconnect that is about to happen."""
 
     error: CustomerPlatformError | None
-    """Why the last one ended; None if the platform ended it."""
+    """Why the last connection ended; None if the platform closed it."""
     after: float
     """Seconds until the next attempt."""
 
 
 class EventStreams:
-    """Stream of events of a client."""
+    """The event stream of `Client`."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -51,17 +51,17 @@ class EventStreams:
         on_reconnect: Callable[[Reconnect], None] | None = None,
     ) -> Generator[Event, None, None]:
         """
-        Iterates over events as they happen, each once and in the order of its `sequence`. A connection that breaks is
-        opened again where it ended. The stream goes on until you leave the loop; `close()` of the generator closes its
+        Iterates over events as they happen, each once and in `sequence` order. A broken connection is reopened after
+        the last event received. The stream runs until you leave the loop. The generator's `close()` closes the
         connection.
 
         Args:
             types: Kinds such as `order.declined`, families such as `order.*`, or `*`. Default: all.
-            after_sequence: Begins after the event with this `sequence`, at most 30 days back. Default: with the next
-                event.
+            after_sequence: Starts after the event with this `sequence`, at most 30 days back. Default: starts with the
+                next event.
             timeout: Seconds without a byte after which the connection counts as broken. The platform sends a comment
                 every 15 s.
-            on_reconnect: Called whenever a connection ended and another will be opened.
+            on_reconnect: Called when a connection has ended, before the stream reconnects.
 
         Raises:
             CustomerPlatformError: The API refuses the stream.
@@ -80,7 +80,7 @@ class EventStreams:
             time.sleep(position.reconnect_after(error, on_reconnect))
 
     def _start(self) -> int:
-        # Without a place of its own a connection that breaks before its first event would resume with a gap.
+        # Without a start sequence, a connection that breaks before its first event would resume with a gap.
         return self._api.call(_NEWEST, _sequence_of)
 
     def _open(self, types: Sequence[str] | None, position: _Position, timeout: float) -> httpx.Response:
@@ -97,7 +97,7 @@ class EventStreams:
 
 
 class AsyncEventStreams:
-    """Stream of events of a client in asyncio."""
+    """The event stream of `AsyncClient`."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -111,7 +111,7 @@ class AsyncEventStreams:
         on_reconnect: Callable[[Reconnect], None] | None = None,
     ) -> AsyncGenerator[Event, None]:
         """
-        Iterates over events as they happen, as the stream of `Client` does. `aclose()` of the generator closes its
+        Iterates over events as they happen, as the stream of `Client` does. The generator's `aclose()` closes the
         connection.
         """
         start = await self._api.call(_NEWEST, _sequence_of) if after_sequence is None else after_sequence
@@ -152,20 +152,20 @@ def _sequence_of(page: object) -> int:
     """The sequence of the newest event, 0 if there is none."""
     entries = page.get("data") if isinstance(page, dict) else None
     if not isinstance(entries, list):
-        raise ValueError("no page of events")
+        raise ValueError("not a page of events")
     return int(entries[0]["sequence"]) if entries else 0
 
 
 def _require_stream(response: httpx.Response) -> None:
-    """Raises the error that a response is which is no stream; its body was read if it has another status than 200."""
+    """Raises an error unless the response is an event stream. With a status other than 200, the body must be read."""
     if response.status_code != 200:
         raise error_of(response, response.text, f"GET {_PATH}")
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
-        raise ResponseError("The response is no stream of events", 200)
+        raise ResponseError("The response is not an event stream: its content type must be text/event-stream", 200)
 
 
 class _Position:
-    """Where a stream is, over all its connections."""
+    """The position of a stream across its connections."""
 
     def __init__(self, last: int) -> None:
         self._last = last
@@ -184,7 +184,7 @@ class _Position:
         return httpx.Request("GET", settings.url(_PATH), params=params, headers=headers, extensions=extensions)
 
     def events(self, piece: bytes) -> Iterator[Event]:
-        """Yields the events that a piece of the response completes, without those that were there before."""
+        """Yields the events that a chunk completes, except events that were yielded before."""
         self._failures = 0
         try:
             for message in self._parser.push(piece):
@@ -192,11 +192,11 @@ class _Position:
                 if event:
                     yield event
         except ValueError as error:
-            raise ResponseError(f"GET {_PATH}: the stream has something that is {error}", 200) from None
+            raise ResponseError(f"GET {_PATH}: the stream is invalid: {error}", 200) from None
 
     def _event_of(self, message: SseMessage) -> Event | None:
         if not re.fullmatch(r"[0-9]{1,15}", message.id or ""):
-            raise ValueError(f"an event with the id {message.id!r}")
+            raise ValueError(f"an event must have a sequence as its id, not {message.id!r}")
         sequence = int(message.id or "")
         if sequence <= self._last:
             return None
@@ -210,7 +210,7 @@ class _Position:
     def reconnect_after(
         self, error: CustomerPlatformError | None, on_reconnect: Callable[[Reconnect], None] | None
     ) -> float:
-        """Seconds to wait before the next connection. Raises the error if the stream must not be opened again."""
+        """Seconds to wait before the next connection. Raises the error if it is final."""
         if error is not None and not _is_temporary(error):
             raise error
         asked = (error.retry_after if isinstance(error, ApiError) else self._parser.retry) or 0.0

@@ -1,4 +1,4 @@
-"""Values of requests, and how they are sent."""
+"""Types of request values, and their conversion to JSON and query parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 Time: TypeAlias = datetime | str
-"""A time: a datetime with a timezone, or ISO 8601 text with an offset."""
+"""A time: a datetime with a timezone, or an ISO 8601 string with an offset."""
 
 File: TypeAlias = bytes | BinaryIO | os.PathLike[str] | tuple[str, bytes]
 """A file to upload: its path, an open file, its content, or its name and content."""
@@ -27,20 +27,19 @@ class NotGiven(Enum):
 
 NOT_GIVEN: Final[Literal[NotGiven.NOT_GIVEN]] = NotGiven.NOT_GIVEN
 """
-Stands for a field that is left out, where None means null: in an update null removes a value, and a field left out
-stays as it is.
+Marks an omitted field where None means null. In an update, null removes a value, and an omitted field keeps its value.
 """
 
 
 def given(value: Any) -> Any:
-    """A field that is left out if it is None, because null means nothing in it."""
+    """Returns NOT_GIVEN for None, for fields in which null has no meaning."""
     return NOT_GIVEN if value is None else value
 
 
 def plain(value: Any, place: str) -> Any:
     """
-    A value as JSON has it, without the fields that are not given. Raises ValueError for a datetime without a timezone,
-    and TypeError for what JSON does not have; both name the place.
+    Converts a value to JSON types, without NOT_GIVEN fields. Raises ValueError for a datetime without a timezone, and
+    TypeError for a type that JSON cannot represent. Both errors name the field.
     """
     if isinstance(value, Mapping):
         return {key: plain(each, f"{place}.{key}") for key, each in value.items() if each is not NOT_GIVEN}
@@ -58,11 +57,11 @@ def plain(value: Any, place: str) -> Any:
         return str(value)
     if value is None or isinstance(value, (str, int, float)):
         return value
-    raise TypeError(f"{place} must be text, a number, a bool, a time, a list or a dict, not {type(value).__name__}")
+    raise TypeError(f"{place} must be a str, number, bool, time, list or dict, not {type(value).__name__}")
 
 
 def query_text(value: Any, place: str) -> str:
-    """A query parameter as text. Raises as `plain` does."""
+    """Converts a query parameter to a string. Raises the same errors as `plain`."""
     value = plain(value, place)
     if isinstance(value, bool):
         return str(value).lower()
@@ -70,7 +69,7 @@ def query_text(value: Any, place: str) -> str:
 
 
 def file_part(value: File) -> tuple[str, bytes]:
-    """Name and content of a file, which each attempt of a request sends. Raises OSError if it cannot be read."""
+    """Returns a file's name and content. Each attempt sends the same content. Raises OSError if it cannot be read."""
     if isinstance(value, bytes):
         return "file", value
     if isinstance(value, tuple):

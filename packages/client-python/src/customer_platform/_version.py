@@ -1,4 +1,4 @@
-"""Version of the package, as pyproject.toml has it."""
+"""The package's version, from pyproject.toml."""
 
 from importlib.metadata import version
 

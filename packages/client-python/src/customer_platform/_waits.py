@@ -1,4 +1,4 @@
-"""What the waits of both clients wait for."""
+"""Waiting for a status, for both clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import WaitError
 from .models import MessageDetail
 
 ReachedStatus = Literal["sent", "delivered", "read"]
-"""Status that a message reaches, one after the other."""
+"""Statuses that a message reaches, in this order."""
 
 _PROGRESS = ["scheduled", "queued", "sending", "sent", "delivered", "read"]
 _ENDS = ["failed", "cancelled", "refused", "read"]
@@ -19,7 +19,7 @@ _LONGEST_INTERVAL = 2.0
 
 
 class Polling:
-    """Intervals of a wait, until its deadline."""
+    """The poll intervals of a wait, until its deadline."""
 
     def __init__(self, what: str, timeout: float) -> None:
         self._what = what
@@ -28,7 +28,7 @@ class Polling:
         self._interval = _FIRST_INTERVAL
 
     def interval(self, status: str) -> float:
-        """Seconds until the next look. Raises WaitError after the deadline."""
+        """Seconds until the next poll. Raises WaitError after the deadline."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise WaitError(f"{self._what} is still {status} after {self._timeout:g} s")
@@ -38,9 +38,9 @@ class Polling:
 
 
 def has_reached(message: MessageDetail, status: ReachedStatus) -> bool:
-    """Whether a message has a status or one that follows it. Raises WaitError if it cannot reach it any more."""
+    """Whether a message has reached or passed a status. Raises WaitError if it can no longer reach the status."""
     if message.status in _PROGRESS and _PROGRESS.index(message.status) >= _PROGRESS.index(status):
         return True
     if message.status in _ENDS:
-        raise WaitError(f"the message {message.id} is {message.status}, and will not be {status}")
+        raise WaitError(f"the message {message.id} is {message.status} and can never become {status}")
     return False

@@ -1,30 +1,30 @@
-"""What a call can raise."""
+"""Errors that a call can raise."""
 
 from __future__ import annotations
 
 
 class CustomerPlatformError(Exception):
-    """Base of all errors of this package, but for ValueError and TypeError where it is used wrongly."""
+    """Base of all errors of this package, except ValueError and TypeError for wrong arguments."""
 
 
 class ApiError(CustomerPlatformError):
     """
-    An error response of the API. Each code that this client knows has a class of its own, such as SlotTaken; a newer
-    platform may have further codes, which are plain ApiErrors.
+    An error response of the API. Each known code has its own class, such as SlotTaken. Codes of a newer platform are
+    plain ApiErrors.
     """
 
     status: int
     """The HTTP status."""
     code: str
-    """What kind of error it is, such as `slot_taken`: decide by it, or by the class."""
+    """The error code, such as `slot_taken`. Handle errors by this code or by their class."""
     message: str
-    """What was wrong, and what would be right."""
+    """What is wrong, and what would be right."""
     field: str | None
-    """The body field, query parameter or header at fault."""
+    """The invalid body field, query parameter or header."""
     request_id: str | None
-    """Id of the request in the platform's logs: quote it when you report an `internal_error`."""
+    """Id of the request in the platform's logs. Quote it when you report an `internal_error`."""
     retry_after: float | None
-    """Seconds after which another attempt makes sense, where the platform says so."""
+    """Seconds to wait before the next attempt, from the Retry-After header."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ApiError(CustomerPlatformError):
         return f"{self.status} {self.code}: {self.message}{field}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions pickle their positional arguments alone, which are not these: process pools would lose the error.
+        # By default, exceptions pickle only their positional arguments, so a process pool would lose the error.
         return _restored, (type(self), self.__dict__)
 
 
@@ -61,26 +61,26 @@ def _restored(kind: type[ApiError], fields: dict[str, object]) -> ApiError:
 
 class ApiConnectionError(CustomerPlatformError):
     """
-    The connection failed, or broke before the whole response had come. A write may have happened: send it again with
+    The connection failed, or broke before the response was complete. A write may have been applied: send it again with
     the same `idempotency_key`.
     """
 
 
 class ApiTimeoutError(CustomerPlatformError):
-    """There was no whole response in time. A write may have happened: send it again with the same `idempotency_key`."""
+    """The response was too late. A write may have been applied: send it again with the same `idempotency_key`."""
 
 
 class WaitError(CustomerPlatformError):
-    """What was waited for cannot happen any more, or has not happened in time."""
+    """The resource can no longer reach the status, or did not reach it in time."""
 
 
 class ResponseError(CustomerPlatformError):
-    """A response that is none of this API, such as a proxy's page."""
+    """A response that does not come from the API, such as a proxy's error page."""
 
     status: int
     """The HTTP status."""
     body: str
-    """Beginning of the body, at most 500 characters."""
+    """The first 500 characters of the body."""
 
     def __init__(self, message: str, status: int, body: str = "") -> None:
         super().__init__(message, status, body[:500])

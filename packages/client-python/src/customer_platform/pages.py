@@ -1,4 +1,4 @@
-"""Lists of the API, which come in pages."""
+"""Paged lists."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Page(Generic[T]):
     has_more: bool
     """Whether another page follows."""
     next: str | None
-    """The `starting_after` of the following page, or the `after_sequence` of a list by that; None on the last."""
+    """The next page's `starting_after`, or its `after_sequence` if the list pages by that; None on the last page."""
 
 
 class Pages(Generic[T]):
-    """A list: iterate over it for all entries, which are requested page by page, or take one page with `page()`."""
+    """A list. Iterate over it to get all entries, requested page by page, or get one page with `page()`."""
 
     def __init__(self, api: Api, request: Request, parse: Callable[[Any], T]) -> None:
         self._api = api
@@ -50,7 +50,7 @@ class Pages(Generic[T]):
         for page in self.pages():
             yield from page.data
 
-    # Hidden from type checkers, which find a wrong attribute by themselves.
+    # Type checkers must not see this, or they would accept any attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -58,7 +58,7 @@ class Pages(Generic[T]):
 
 
 class AsyncPages(Generic[T]):
-    """A list in asyncio: `async for` has all entries, which are requested page by page; `await page()` has one page."""
+    """A list in asyncio. `async for` gets all entries, requested page by page; `await page()` gets one page."""
 
     def __init__(self, api: AsyncApi, request: Request, parse: Callable[[Any], T]) -> None:
         self._api = api
@@ -84,7 +84,7 @@ class AsyncPages(Generic[T]):
             for each in page.data:
                 yield each
 
-    # Hidden from type checkers, which find a wrong attribute by themselves.
+    # Type checkers must not see this, or they would accept any attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
@@ -92,10 +92,10 @@ class AsyncPages(Generic[T]):
 
 
 def _no_attribute(pages: object, name: str, call: str) -> AttributeError:
-    """Returns the error for an attribute that a list does not have; one that a page has says how to get a page."""
+    """Returns the error for a missing attribute. For an attribute of a page, it says how to get a page."""
     message = f"{type(pages).__name__!r} object has no attribute {name!r}"
     if name in {field.name for field in fields(Page)}:
-        message += f": {call} requests a page, which has it; iterate over the list for all entries"
+        message += f": {call} requests a page, which has {name!r}; iterate over the list for all entries"
     return AttributeError(message, name=name, obj=pages)
 
 
@@ -104,12 +104,12 @@ def _page_of(parse: Callable[[Any], T]) -> Callable[[Any], Page[T]]:
         try:
             return Page([parse(each) for each in value["data"]], bool(value["has_more"]), value["next"])
         except (KeyError, TypeError) as error:
-            raise ValueError("no page of a list") from error
+            raise ValueError("not a page of a list") from error
 
     return parsed
 
 
 def _following(request: Request, next_page: str) -> Request:
-    # Events after a sequence go on after the sequence of the last one.
+    # A list of events that starts after a sequence pages by sequence.
     is_ascending = request.query.get("after_sequence", NOT_GIVEN) is not NOT_GIVEN
     return replace(request, query={**request.query, "after_sequence" if is_ascending else "starting_after": next_page})

@@ -21,21 +21,21 @@ WebhookFault = Literal[
 
 
 class HasItems(Protocol):
-    """Headers as frameworks have them: Flask, Django, Starlette, FastAPI, aiohttp, or a dict."""
+    """Headers of Flask, Django, Starlette, FastAPI, aiohttp, or a dict."""
 
     def items(self) -> Iterable[tuple[str, str]]:
-        """Pairs of a name and a value."""
+        """Pairs of name and value."""
 
 
 Headers = HasItems | Mapping[str, Sequence[str]] | Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]]
-"""Headers of a request: an object with `items()`, or pairs. Names count in any case."""
+"""A request's headers: an object with `items()`, or pairs. Names are case-insensitive."""
 
 
 class WebhookVerificationError(CustomerPlatformError):
-    """A request that is no delivery of the platform: respond with 400 or 401, and do nothing else."""
+    """The request is not a delivery of the platform. Respond with 400 or 401, and do nothing else."""
 
     reason: WebhookFault
-    """Why it is none."""
+    """Why the request is not a delivery."""
 
     def __init__(self, reason: WebhookFault, message: str) -> None:
         super().__init__(reason, message)
@@ -54,47 +54,47 @@ def verify_webhook(
     now: float | None = None,
 ) -> Event:
     """
-    Returns the event of a delivery, after its signature was verified. Events may come more than once: `event.id` is the
-    same each time.
+    Verifies a delivery's signature and returns its event. An event may arrive more than once, each time with the same
+    `event.id`.
 
     Args:
         headers: Headers of the request.
-        body: Body of the request exactly as it was received: parsing it and writing it again changes it.
-        secret: The endpoint's `whsec_…`, or several while a rotation's overlap lasts.
-        tolerance: Seconds by which the delivery's time may differ from this machine's, before and after.
-        now: The time in Unix seconds, for tests. Default: this machine's.
+        body: The request's raw body. Parsing and serializing it changes the bytes.
+        secret: The endpoint's `whsec_…`, or both secrets during a rotation's overlap.
+        tolerance: Seconds by which the delivery's time may differ from the local clock, in either direction.
+        now: The time in Unix seconds, for tests. Default: the local clock.
 
     Raises:
-        WebhookVerificationError: The request is no delivery of the platform.
-        ValueError: A secret is missing or is none.
-        TypeError: The body is neither bytes nor text.
+        WebhookVerificationError: The request is not a delivery of the platform.
+        ValueError: A secret is missing or malformed.
+        TypeError: The body is not bytes or str.
     """
     identifier, timestamp = _header(headers, "webhook-id"), _header(headers, "webhook-timestamp")
     signatures = _signatures(_header(headers, "webhook-signature"))
     _require_recent(timestamp, time.time() if now is None else now, tolerance)
     expected = [_signature(key, identifier, timestamp, _bytes(body)) for key in _keys(secret)]
-    # Each is compared with each, so that the time tells nothing of which one matches.
+    # Compare all pairs, so that the time does not reveal which one matches.
     matches = [hmac.compare_digest(one, other) for one in expected for other in signatures]
     if not any(matches):
-        raise WebhookVerificationError("wrong_signature", "No signature is of this body with one of the secrets")
+        raise WebhookVerificationError("wrong_signature", "No signature matches this body and one of the secrets")
     try:
         return parsed(body, event)
     except ValueError as error:
-        raise WebhookVerificationError("malformed_body", f"The body is signed, but is {error}") from None
+        raise WebhookVerificationError("malformed_body", f"The body is signed, but is not an event: {error}") from None
 
 
 def sign_webhook(body: bytes | str, secret: str, *, id: str, timestamp: float | None = None) -> dict[str, str]:
     """
-    Returns the headers of a delivery as the platform sends them, for tests of your own receiver.
+    Returns a delivery's headers as the platform sends them, to test your receiver.
 
     Args:
         body: Body of the delivery.
         secret: The endpoint's `whsec_…`.
         id: Id of the event.
-        timestamp: Time of the try in Unix seconds. Default: now.
+        timestamp: Time of the attempt in Unix seconds. Default: now.
 
     Raises:
-        ValueError: The secret is missing or is none.
+        ValueError: The secret is missing or malformed.
     """
     seconds = str(int(time.time() if timestamp is None else timestamp))
     signature = base64.b64encode(_signature(_keys(secret)[0], id, seconds, _bytes(body))).decode()
@@ -109,7 +109,7 @@ def _header(headers: Headers, name: str) -> str:
             values.extend([_text(value)] if isinstance(value, (str, bytes)) else map(_text, value))
     if not values:
         raise WebhookVerificationError("missing_header", f"The header {name} is missing")
-    # A list of signatures may come as several headers; one id or time may not.
+    # Several signature headers make one list. Several ids or timestamps are malformed.
     return (" " if name == "webhook-signature" else ", ").join(values)
 
 
@@ -118,7 +118,7 @@ def _text(value: str | bytes) -> str:
 
 
 def _signatures(header: str) -> list[bytes]:
-    """The signatures of a list that spaces separate, or commas where there were several headers."""
+    """The signatures of a list, separated by spaces, or by commas if there were several headers."""
     found = (_decoded(each) for each in re.findall(r"(?:^|[ ,])v1,([A-Za-z0-9+/=]+)", header))
     return [each for each in found if each]
 
@@ -143,14 +143,14 @@ def _require_recent(timestamp: str, now: float, tolerance: float) -> None:
 
 def _keys(secret: str | Sequence[str]) -> list[bytes]:
     secrets = [secret] if isinstance(secret, str) else list(secret or [])
-    # An environment variable that is not set, most often.
+    # Usually an unset environment variable.
     if not secrets or not all(secrets):
-        raise ValueError("The secret is missing: give the whsec_… that the endpoint was created with")
+        raise ValueError("The secret is missing: pass the whsec_… that the endpoint's creation returned")
     keys = [_decoded(each.removeprefix("whsec_")) for each in secrets]
     valid = [each for each in keys if each]
     if len(valid) != len(keys):
-        # The secret itself belongs into no log.
-        raise ValueError("A secret must be whsec_ and base64, as the endpoint was created with")
+        # The message must not contain the secret, since it may be logged.
+        raise ValueError("A secret must be whsec_ and base64, as the endpoint's creation returned it")
     return valid
 
 
@@ -163,5 +163,5 @@ def _bytes(body: bytes | str) -> bytes:
         return body.encode()
     if isinstance(body, (bytes, bytearray, memoryview)):
         return bytes(body)
-    # A framework that has parsed it, which is the usual mistake: nothing signed is left of it.
-    raise TypeError("body must be the body of the request as it was received, as bytes or text: not parsed")
+    # Usually a framework has parsed the body, so the signed bytes are lost.
+    raise TypeError("body must be the request's raw body as bytes or str, not parsed")

@@ -17,22 +17,22 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** Returns the tool with the key of an account. */
+/** Returns the tool with an account's key. */
 function toolOf(key: string): Tool {
   const tool = openTool({ CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: key });
   tools.push(tool);
   return tool;
 }
 
-/** Returns the JSON that a command prints. */
-// biome-ignore lint/suspicious/noExplicitAny: output of every shape
+/** Runs a command with --json and parses its output. */
+// biome-ignore lint/suspicious/noExplicitAny: output of any shape
 async function json(tool: Tool, ...args: string[]): Promise<any> {
   const { out, err } = await tool.run([...args, '--json']);
   return JSON.parse(out || err) as unknown;
 }
 
 describe('contacts', () => {
-  it('are imported as a file says them, and exported as that file can be imported again', async () => {
+  it('are imported from a file, and exported to a file that can be imported again', async () => {
     const account = await platform.account();
     const tool = toolOf(account.key);
     const file = join(tool.folder, 'people.csv');
@@ -79,7 +79,7 @@ describe('contacts', () => {
     expect(shown.map((line) => JSON.parse(line) as unknown)).toEqual((await account.client.cdp.contacts.list()).data);
   });
 
-  it('are refused as a whole where the key may not write them, and none is lost', async () => {
+  it('are all refused if the key may not write them, and a later import writes them all', async () => {
     const account = await platform.account();
     const key = await platform.issueKey(account.id, { scopes: ['cdp.contacts:read'] });
     const tool = toolOf(key);
@@ -92,7 +92,7 @@ describe('contacts', () => {
 });
 
 describe('keys and members', () => {
-  it('of an account are made, shown, rotated and revoked', async () => {
+  it('of an account are created, shown, rotated and revoked', async () => {
     const account = await platform.account();
     const tool = toolOf(account.key);
     const made = await tool.run(['keys', 'create', '--name', 'Website', '--scopes', 'cdp.contacts:read,account:read']);
@@ -123,7 +123,7 @@ describe('keys and members', () => {
     });
   });
 
-  it('of a team are added, listed and removed by their id or address', async () => {
+  it('of a team are added, listed, and removed by id or email address', async () => {
     const account = await platform.account();
     const tool = toolOf(account.key);
     const added = await json(tool, 'members', 'add', 'Mira@Salon.example', '--name', 'Mira');
@@ -146,7 +146,7 @@ describe('keys and members', () => {
 });
 
 describe('webhooks', () => {
-  it('are made, listed and tested, and what failed is sent again', async () => {
+  it('are created, listed and tested, and failed deliveries are replayed', async () => {
     const account = await platform.account();
     const tool = toolOf(account.key);
     const made = await tool.run(['webhooks', 'create', `${hook.url}/one`, '--events', 'contact.*']);
@@ -194,7 +194,7 @@ describe('trigger', () => {
     expect(both.data).toMatchObject({ contact: { ...contact, name: 'Ben' }, previous: expect.any(Object) });
   });
 
-  it('says what is wrong with the values, and for which kinds there is no resource', async () => {
+  it('reports invalid values, and kinds without a resource', async () => {
     const account = await platform.account();
     const tool = toolOf(account.testKey);
     const refused = async (...args: string[]) => (await tool.run(['trigger', ...args])).err.split('\n')[0];
@@ -204,7 +204,7 @@ describe('trigger', () => {
     expect(await refused('order.declined', '-d', '{"order":{"number":"x"}}')).toMatch(
       /400 invalid_request\): data\.order\.number must be/,
     );
-    expect(await refused('order.declined', '-d', '[]')).toBe('--data must be an object of JSON');
+    expect(await refused('order.declined', '-d', '[]')).toBe('--data must be a JSON object');
     expect(await refused('message.received', '--from-last')).toMatch(
       /^--from-last takes appointment\.\*, .* except message\.received, not/,
     );

@@ -7,7 +7,7 @@ import { openTool, type Tool } from '../../test/tool.ts';
 import { verifyWebhook } from '../index.ts';
 import { commands } from './commands/index.ts';
 
-/** A small server in the API's place, and one of a customer. */
+/** A stand-in for the API, and a customer's server. */
 let api: Receiver;
 let hook: Receiver;
 let tool: Tool;
@@ -46,7 +46,7 @@ const textOf = (sequence: number) =>
     data: { order: { total: 1.0e21 } },
   });
 
-/** Sends an event over the latest stream, once there are so many. */
+/** Sends an event over stream number `streamCount`, once it is open. */
 async function send(sequence: number, streamCount = 1): Promise<void> {
   const stream = await waitFor('a stream', () => streams[streamCount - 1]);
   stream.write(`id: ${sequence}\nevent: order.created\ndata: ${textOf(sequence)}\n\n`);
@@ -72,7 +72,7 @@ describe('listen', () => {
     expect(await run.end()).toMatchObject({ code: 0 });
   });
 
-  it('goes on after what the server refuses or does not take, and shows why', async () => {
+  it('continues after a rejected or failed delivery, and shows why', async () => {
     hook.respond = (_request, response) => response.writeHead(500).end('no \u001b[2J such order');
     const run = tool.start(args());
     await send(41);
@@ -88,7 +88,7 @@ describe('listen', () => {
     hook = await startReceiver();
   });
 
-  it('started again goes on where it was, with the same secret; --latest and --after begin elsewhere', async () => {
+  it('continues in the next run with the same secret; --latest and --after start elsewhere', async () => {
     const first = tool.start(args());
     await send(41);
     await first.prints(/e41 → 204/);
@@ -113,7 +113,7 @@ describe('listen', () => {
     expect(new Set(secrets).size).toBe(1);
   });
 
-  it('resumes a stream that broke, and says so', async () => {
+  it('resumes a broken stream', async () => {
     const run = tool.start(args('--json'));
     await send(41);
     await hook.next();
@@ -130,7 +130,7 @@ describe('listen', () => {
     ]);
   });
 
-  it('reads no more of a response than it shows, however long it is', async () => {
+  it('stops reading a long response early', async () => {
     let isCut = false;
     hook.respond = (_request, response) => {
       response.writeHead(500).on('close', () => (isCut = true));
@@ -145,7 +145,7 @@ describe('listen', () => {
     await run.end();
   });
 
-  it('begins with nothing before the API takes it, and after no event that has yet to come', async () => {
+  it('refuses a future --after, and reports that the API refuses the stream', async () => {
     expect(await tool.run(args('--after', '41'))).toMatchObject({
       code: 2,
       err: expect.stringMatching(/^--after must be at most 40, the sequence of the last event, not 41\n/),
@@ -163,7 +163,7 @@ describe('listen', () => {
 });
 
 describe('events tail', () => {
-  it('shows each event with its sequence, and with --json the event itself', async () => {
+  it('shows each event with its sequence, and with --json as JSON', async () => {
     const [plain, json] = [
       tool.start(['events', 'tail', '-e', 'order.*']),
       tool.start(['events', 'tail', '--json', '--after', '3']),
@@ -223,15 +223,15 @@ describe('trigger', () => {
 });
 
 it.each([
-  [['clock'], 'clock needs a test key, cp_test_…: a live account has the real time\n'],
+  [['clock'], 'clock needs a test key, cp_test_…: a live account uses real time\n'],
   [['trigger', 'order.created'], 'trigger needs a test key, cp_test_…: a live account gets no example events\n'],
-])('%j says that a live account has none', async (args, err) => {
+])('%j refuses a live key', async (args, err) => {
   const env = { CUSTOMER_PLATFORM_KEY: 'cp_live_key' };
   expect(await tool.run(args, { env })).toMatchObject({ code: 1, err });
 });
 
 describe('request', () => {
-  it('sends whatever path to the API and nobody else, with one query', async () => {
+  it('sends any path only to the API, with one query string', async () => {
     api.respond = (_request, response) => response.end('{}');
     const { host } = new URL(hook.url);
     for (const path of [`//${host}/v1/me`, `/@${host}/v1/me`, `/\\${host}/v1/me`, '/v1/me?a=1']) {
@@ -261,7 +261,7 @@ describe('the tool', () => {
     }
   }, 120_000);
 
-  it('ends with 2 and the usage where it is used wrongly', async () => {
+  it('exits with 2 and the usage for wrong arguments', async () => {
     const wrong = [
       [],
       ['appointments'],
@@ -287,7 +287,7 @@ describe('the tool', () => {
     expect(api.received).toEqual([]);
   }, 120_000);
 
-  it('says what there is where a word or a flag is wrong or missing, and its version', async () => {
+  it('suggests commands and flags for wrong or missing ones, and prints its version', async () => {
     const lineOf = async (...words: string[]) => (await tool.run(words)).err.split('\n')[0];
     expect(await lineOf('appointments', 'list')).toBe('There is no command "appointments list"');
     const near = [
@@ -307,17 +307,17 @@ describe('the tool', () => {
       '--forward-to must be the URL of your server, such as http://localhost:3000/hook',
     );
     expect(await lineOf('events', 'tail', '--event', 'a')).toBe(
-      'There is no flag --event; there are --events, --after, --json, --help',
+      'There is no flag --event; the flags are --events, --after, --json, --help',
     );
-    const more = /^deliveries needs one more word:\n {2}deliveries list .*\n {2}deliveries resend <delivery> /;
+    const more = /^deliveries needs a subcommand:\n {2}deliveries list .*\n {2}deliveries resend <delivery> /;
     expect(await tool.run(['deliveries'])).toMatchObject({ code: 2, err: expect.stringMatching(more) });
     expect(await tool.run(['--version'])).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
   });
 
-  it('says where it looked for the platform if there is none', async () => {
+  it('names the address if the platform does not respond there', async () => {
     api.respond = (_request, response) => response.writeHead(404).end('<h1>Not found</h1>');
     expect((await tool.run(['request', 'GET', '/v1/me'])).err).toBe(
-      `GET ${api.url}/v1/me: the response with status 404 is not one of the API; does the platform run there?\n`,
+      `GET ${api.url}/v1/me: the response with status 404 does not come from the API; is the platform running there?\n`,
     );
     const { err } = await tool.run(['request', 'GET', '/v1/me'], { env: { CUSTOMER_PLATFORM_URL: `${api.url}/v1` } });
     expect(err).toMatch(/^CUSTOMER_PLATFORM_URL must be the API's address without \/v1, /);
@@ -325,7 +325,7 @@ describe('the tool', () => {
     expect(none).toMatchObject({ code: 1, err: expect.stringContaining('CUSTOMER_PLATFORM_URL must be') });
   });
 
-  it('prints JSON that a terminal does not obey, and that programs read as it was sent', async () => {
+  it('prints JSON that is safe for a terminal and unchanged for programs', async () => {
     const name = '\u009b2J\u001b[2J\u202eevil\u{e0041} Zoë';
     api.respond = (_request, response) => response.end(JSON.stringify({ id: 'c1', name }));
     const { out } = await tool.run(['request', 'GET', '/v1/cdp/contacts/c1', '--json']);
@@ -333,7 +333,7 @@ describe('the tool', () => {
     expect(out).toBe('{"id":"c1","name":"\\u009b2J\\u001b[2J\\u202eevil\\udb40\\udc41 Zoë"}\n');
   });
 
-  it('keeps a stored key to the address that it was stored with', async () => {
+  it('sends a stored key only to the address it was stored with', async () => {
     const stored = { CUSTOMER_PLATFORM_KEY: '', CUSTOMER_PLATFORM_URL: '' };
     expect(await tool.run(['request', 'GET', '/v1/me'], { env: stored })).toMatchObject({
       code: 1,
@@ -353,7 +353,7 @@ describe('the tool', () => {
     expect(readdirSync(join(tool.folder, 'customer-platform'))).toEqual([]);
   });
 
-  it('stores no key that the API refuses, and no text that is none', async () => {
+  it('does not store a key that the API refuses or that is malformed', async () => {
     api.respond = (_request, response) =>
       response.writeHead(401).end(JSON.stringify(refusal('invalid_key', 'mistyped')));
     expect(await tool.run(['login', '--url', api.url], { input: 'cp_test_wrong' })).toMatchObject({
@@ -366,7 +366,7 @@ describe('the tool', () => {
     expect(readdirSync(tool.folder)).toEqual([]);
   });
 
-  it('says what is wrong with a file of its own', async () => {
+  it('reports a broken settings file', async () => {
     const env = { CUSTOMER_PLATFORM_KEY: '', CUSTOMER_PLATFORM_URL: '' };
     await tool.run(['login', '--url', api.url], { env, input: 'cp_test_stored' });
     const file = join(tool.folder, 'customer-platform/credentials.json');

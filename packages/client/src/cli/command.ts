@@ -2,7 +2,7 @@ import type { ClientOptions, RequestLine, RequestParts } from '../requests/send.
 import { UsageError } from './errors.ts';
 import type { Credentials, Settings } from './settings.ts';
 
-/** A command of the tool. */
+/** A command. */
 export interface Command {
   /** One or two words: `events tail`. */
   name: string;
@@ -10,17 +10,17 @@ export interface Command {
   parameters: string;
   /** Smallest and largest number of arguments. */
   arity: readonly [number, number];
-  /** Values of its first argument, where there are no others. */
+  /** The allowed values of the first argument, if it is an enum. */
   choices?: readonly string[];
   summary: string;
-  /** Facts that a user needs beyond the summary. */
+  /** What a user needs to know beyond the summary. */
   description?: string;
   options: readonly Option[];
   /** Examples without the tool's name: `events tail --events 'order.*'`. */
   examples: readonly string[];
-  /** Ended by the user it is not done, which its exit code says; the others go on until they are ended. */
+  /** The command finishes by itself, so an interrupt means exit code 1. Commands without it run until the user ends them. */
   hasEnd?: true;
-  /** Runs until it is done or its signal aborts. Throws UsageError for wrong values, and what its requests throw. */
+  /** Runs until done or until the signal aborts. Throws UsageError for wrong values, and the errors of its requests. */
   run(call: CommandCall): Promise<void>;
 }
 
@@ -28,11 +28,11 @@ export interface Command {
 export interface Option {
   name: string;
   short?: string;
-  /** Name of the value in the usage; left out for a switch. */
+  /** Name of the value in the usage; undefined for a switch. */
   value?: string;
-  /** Values that it may have, where there are no others. */
+  /** The allowed values, if the flag is an enum. */
   choices?: readonly string[];
-  /** It may be given several times. */
+  /** The flag may be repeated. */
   isMultiple?: true;
   isRequired?: true;
   description: string;
@@ -40,50 +40,50 @@ export interface Option {
 
 /** A terminal. */
 export interface Terminal {
-  /** Shows a line in place of the one that it drew last; an empty one removes it. */
+  /** Replaces the line drawn last. An empty line removes it. */
   draw(line: string): void;
 }
 
-/** A command as it was called. */
+/** A call of a command, with its arguments and output. */
 export interface CommandCall {
   positionals: readonly string[];
-  /** Returns the values of a flag, in their order; none if it was not given. */
+  /** Returns the values of a flag in order; an empty array if the flag was not given. */
   values(name: string): readonly string[];
-  /** Returns the only or last value of a flag; undefined if it was not given. */
+  /** Returns the last value of a flag; undefined if the flag was not given. */
   value(name: string): string | undefined;
   isSet(name: string): boolean;
   isJson: boolean;
   /** Writes a line to the standard output. */
   print(line: string): void;
-  /** Writes a text to the standard output; resolves when it is taken, for output that is larger than memory. */
+  /** Writes a string to the standard output. Resolves when it is flushed, so that output may be larger than memory. */
   write(text: string): Promise<void>;
-  /** Writes a line to the standard error: what is no result, and is not shown with --json. */
+  /** Writes a line that is not a result to the standard error. With --json it writes nothing. */
   note(line: string): void;
-  /** The terminal that the standard error is; undefined if it is none, and with --json. */
+  /** The terminal of the standard error; undefined if it is not a terminal, and with --json. */
   terminal: Terminal | undefined;
   env: NodeJS.ProcessEnv;
   input: NodeJS.ReadStream;
   settings: Settings;
-  /** Aborts when the user ends the tool. */
+  /** Aborts when the user ends the command. */
   signal: AbortSignal;
-  /** Has the exit code be 1: not all was done, as the output says. */
+  /** Sets the exit code to 1, since the command did only part of its work. */
   setIncomplete(): void;
   /** Returns the address and the key. Throws SetupError without them. */
   credentials(): Promise<Credentials>;
-  /** Returns the same as the client's options. */
+  /** Returns the address and the key as client options. */
   clientOptions(): Promise<ClientOptions>;
   /** Sends a request with the retries of the client. Throws a RequestError. */
   send<Response>(line: RequestLine, parts?: RequestParts): Promise<Response>;
 }
 
-/** The option that chooses events, of commands that have them. */
+/** The option that filters events. */
 export const eventsOption: Option = {
   name: 'events',
   short: 'e',
   value: 'kinds',
   isMultiple: true,
   description:
-    "Kinds such as order.declined, families such as 'order.*'; several with commas, or the flag several times; default: all",
+    "Kinds such as order.declined or families such as 'order.*', separated by commas or in repeated flags; default: all",
 };
 
 /** Returns the kinds that `--events` asks for; undefined for all. */

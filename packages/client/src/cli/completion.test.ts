@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import { commands, findCommand } from './commands/index.ts';
 import { completionScript, shells } from './completion.ts';
 
-/** Returns what bash proposes for the last of the words. */
+/** Returns bash's completions of the last word. */
 function proposed(...words: string[]): string[] {
   const script = `${completionScript('bash', commands)}
 COMP_WORDS=(customer-platform ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}
@@ -27,7 +27,7 @@ describe('completion in bash', () => {
     }
   });
 
-  it('proposes values where a flag or an argument has some, and files elsewhere', () => {
+  it('proposes the values of flags and arguments, and otherwise files', () => {
     expect(proposed('con')).toEqual(['contacts']);
     expect(proposed('contacts', '')).toEqual(['import', 'export']);
     expect(proposed('contacts', 'export', '--format', '')).toEqual(['csv', 'jsonl']);
@@ -67,7 +67,7 @@ const lines = pages.flatMap((page) => {
 });
 const examples = commands.flatMap((command) => command.examples);
 
-it('every command that a page or an example shows exists, with its flags', () => {
+it('every command in a page or an example exists, with its flags', () => {
   expect([lines.length > 30, examples.length > 30]).toEqual([true, true]);
   for (const line of [...lines, ...examples]) {
     const [shown] = line.split(/`| #|\||\)/);

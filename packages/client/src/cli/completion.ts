@@ -1,29 +1,29 @@
 import type { Command } from './command.ts';
 import { helpOption, jsonOption, tool } from './usage.ts';
 
-/** Shells that have a script of completion. */
+/** Shells that have a completion script. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
-/** What may follow words of a command: texts to choose from, each with what it is for, and files. */
+/** A place where completion applies, with its candidates. */
 interface Place {
-  /** The words before, with the tool's name left out; the last is a flag where its value follows. */
+  /** The words before, without the tool's name. If the last one is a flag, its value follows. */
   after: readonly string[];
-  /** It is only at the beginning of the arguments, not between any of them. */
+  /** The place is directly after these words. Otherwise other arguments may stand between. */
   isFirst: boolean;
   choices: readonly (readonly [text: string, summary: string])[];
   hasFiles?: boolean;
 }
 
-/** Name of an argument or of a flag's value that is a file. */
+/** An argument or flag value with this name is a file. */
 const file = 'file';
 
-/** Returns the script that completes the tool's words in a shell. */
+/** Returns a shell's completion script. */
 export function completionScript(shell: Shell, commands: readonly Command[]): string {
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](placesOf(commands)).join('\n');
 }
 
-/** Returns every place in which something can be completed; of two that fit, the first counts. */
+/** Returns all places where completion applies. If two match, the first wins. */
 function placesOf(commands: readonly Command[]): Place[] {
   const firstWords = [...new Set(commands.map(({ name }) => name.split(' ')[0]!))];
   const groups = firstWords.map((word): Place => {
@@ -42,7 +42,7 @@ function placesOf(commands: readonly Command[]): Place[] {
   ];
 }
 
-/** Returns the places within the arguments of a command: values of flags before flags. */
+/** Returns the places within a command's arguments. Flag values come before flags, since the first match wins. */
 function placesWithin(command: Command): Place[] {
   const words = command.name.split(' ');
   const values = command.options.flatMap(({ name, short, value, choices = [] }): Place[] => {
@@ -63,7 +63,7 @@ function argumentsOf({ choices = [], options }: Command): (readonly [string, str
   return [...choices.map((choice) => [choice, ''] as const), ...flags];
 }
 
-/** Returns the pattern of the words at a place, each with a space around it: `*` stands for any of them. */
+/** Returns the glob pattern of the words before a place, each between spaces. `*` matches any words. */
 function patternOf({ after, isFirst }: Place): string {
   const flag = isFirst ? undefined : after.find((word) => word.startsWith('-'));
   const words = after.filter((word) => word !== flag).map((word) => ` ${word}`);
@@ -71,7 +71,7 @@ function patternOf({ after, isFirst }: Place): string {
   return `${words.join('')} ${isFirst ? '' : '*'}`;
 }
 
-/** Returns a pattern as bash and zsh take it. */
+/** Returns a pattern for bash and zsh: quoted, except for `*`. */
 function unquotedStars(pattern: string): string {
   return pattern
     .split('*')
@@ -81,7 +81,7 @@ function unquotedStars(pattern: string): string {
 
 function bashScript(places: readonly Place[]): string[] {
   return [
-    `# Completion of ${tool} in bash: eval "$(${tool} completion bash)"`,
+    `# ${tool} completion for bash: eval "$(${tool} completion bash)"`,
     '_customer_platform() {',
     '  local word candidates= before=" "',
     `  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do before+="$word "; done`,
@@ -105,7 +105,7 @@ function zshScript(places: readonly Place[]): string[] {
   };
   return [
     `#compdef ${tool}`,
-    `# Completion of ${tool} in zsh: source <(${tool} completion zsh), after compinit`,
+    `# ${tool} completion for zsh: source <(${tool} completion zsh), after compinit`,
     '_customer_platform() {',
     '  local -a candidates; local files=0',
     `  local before=" \${(j: :)words[2,CURRENT-1]} "`,
@@ -127,7 +127,7 @@ function fishScript(places: readonly Place[]): string[] {
     ...(place.hasFiles ? ['            __fish_complete_path (commandline -ct)'] : []),
   ]);
   return [
-    `# Completion of ${tool} in fish: ${tool} completion fish | source`,
+    `# ${tool} completion for fish: ${tool} completion fish | source`,
     'function __customer_platform_complete',
     "    set -l before ' '",
     '    for word in (commandline -opc)[2..]',
@@ -141,7 +141,7 @@ function fishScript(places: readonly Place[]): string[] {
   ];
 }
 
-/** Returns a text as a word of a shell. */
+/** Returns a string as one quoted shell word. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

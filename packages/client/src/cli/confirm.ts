@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { CommandCall } from './command.ts';
 
-/** Asks in a terminal whether to go on. Throws the reason of an aborted signal. */
+/** Asks a yes-or-no question in a terminal. Anything but yes, and Ctrl-D, count as no. Throws an aborted signal's reason. */
 export async function confirm({ input, note, signal }: CommandCall, question: string): Promise<boolean> {
   note(`${question} [y/N]`);
   const lines = createInterface({ input });

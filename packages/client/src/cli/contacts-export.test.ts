@@ -4,7 +4,7 @@ import { type Receiver, startReceiver, waitFor } from '@customer-platform/testki
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { openTool, type Tool } from '../../test/tool.ts';
 
-/** A small server in the API's place, which stalls or asks to wait when it is told to. */
+/** A stand-in for the API, which stalls or asks to wait on request. */
 let api: Receiver;
 let tool: Tool;
 let onPage: (count: number) => 'stall' | 'wait' | undefined;
@@ -71,7 +71,7 @@ it('writes CSV of all pages, with a column for each custom field and nothing tha
   ]);
 });
 
-it('writes JSON Lines as the API shows contacts, to a file whose name says so, for its owner alone', async () => {
+it('writes JSON Lines by the extension of the file, as the API returns contacts, readable only by the owner', async () => {
   onPage = (count) => (count === 2 ? 'wait' : undefined);
   const file = join(tool.folder, 'people.jsonl');
   expect(JSON.parse((await tool.run(['contacts', 'export', '-o', file, '--json'])).out)).toEqual({ contacts: 4, file });
@@ -80,7 +80,7 @@ it('writes JSON Lines as the API shows contacts, to a file whose name says so, f
   expect([statSync(file).mode & 0o777, api.received.length]).toEqual([0o600, 3]);
 });
 
-it('writes a file as a whole or not at all', async () => {
+it('writes a file completely or not at all', async () => {
   onPage = (count) => (count === 2 ? 'stall' : undefined);
   const file = join(tool.folder, 'people.csv');
   const run = tool.start(['contacts', 'export', '-o', file]);

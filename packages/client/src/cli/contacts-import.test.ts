@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openTool, type Tool } from '../../test/tool.ts';
 import { run } from './run.ts';
 
-/** A small server in the API's place, which can refuse, stall and ask to wait as no real one does when it is told to. */
+/** A stand-in for the API, which refuses, stalls or asks to wait on request. */
 let api: Receiver;
 let tool: Tool;
-/** Responds to a batch; undefined: as written. */
+/** Sets the response to a batch; undefined for success. */
 let onBatch: (
   contacts: Contact[],
   count: number,
@@ -84,7 +84,7 @@ describe('contacts import', () => {
     expect([existsSync(`${file}.import.json`), existsSync(fileOf('people.failed.csv'))]).toEqual([false, false]);
   });
 
-  it('writes rows that are refused beside the file, with all their cells and the reason, and ends with 1', async () => {
+  it('writes failed rows next to the file, with all cells and the error, and exits with 1', async () => {
     const text = 'Name;Points;Comment\nAda;1;"a;b"\nNo;2;"say ""hi"""\nBen;many;x\nZoë;4\nNo;5;last\n';
     const file = write('people.csv', text);
     const args = ['--map', 'name=Name,fields.points=Points', '--type', 'fields.points=number', '--tag', 'new'];
@@ -96,13 +96,13 @@ describe('contacts import', () => {
       'Name;Points;Comment;error',
       'No;2;"say ""hi""";"name must not be ""No"""',
       'Ben;many;x;"fields.points must be a number, such as 12.5, not ""many"""',
-      'Zoë;4;;line 5 has 2 cells, and the header 3: is a separator or a quote missing?',
+      'Zoë;4;;line 5 has 2 cells, but the header has 3: is a separator or a quote missing?',
       'No;5;last;"name must not be ""No"""',
       '',
     ]);
   });
 
-  it('takes the file of refused rows when it is corrected, and JSON Lines as they are', async () => {
+  it('imports a corrected file of failed rows, and JSON Lines unchanged', async () => {
     const corrected = write('people.failed.csv', 'name,error\nAda,"name must not be ""No"""\nNo,old\n');
     expect((await tool.run(['contacts', 'import', corrected])).code).toBe(1);
     expect(readFileSync(fileOf('people.failed.failed.csv'), 'utf8')).toBe('name,error\nNo,"name must not be ""No"""\n');
@@ -117,7 +117,7 @@ describe('contacts import', () => {
     );
   });
 
-  it('refuses a number that would be rounded, and keeps its line as it was with one error, however often it fails', async () => {
+  it('refuses a number that would be rounded, and keeps its line unchanged with one error after repeated failures', async () => {
     const lines = [
       '{"external_id":7}',
       '{"external_id": 1234567890123456789, "note": 1.50 }',
@@ -127,9 +127,9 @@ describe('contacts import', () => {
     const args = ['--map', 'external_id=external_id,name=name'];
     expect((await tool.run(['contacts', 'import', file, ...args])).code).toBe(1);
     expect(batches().flatMap(contactsOf)).toEqual([{ external_id: '7' }, { name: 'No' }]);
-    const rule = 'a number is read exactly only if it is whole and has at most 9007199254740991';
+    const rule = 'only whole numbers up to 9007199254740991 are read exactly';
     const failed = [
-      `{"external_id": 1234567890123456789, "note": 1.50,"error":"external_id must be a text: ${rule}"}`,
+      `{"external_id": 1234567890123456789, "note": 1.50,"error":"external_id must be a string: ${rule}"}`,
       '{"error":"old","name":"No","error":"name must not be \\"No\\""}',
     ];
     expect(readFileSync(fileOf('people.failed.jsonl'), 'utf8')).toBe(`${failed.join('\n')}\n`);
@@ -137,7 +137,7 @@ describe('contacts import', () => {
     expect(readFileSync(fileOf('people.failed.failed.jsonl'), 'utf8')).toBe(`${failed.join('\n')}\n`);
   });
 
-  it('writes all cells of a row that has too many, those beyond the header after its error, for its owner alone', async () => {
+  it('writes all cells of a row with too many, the extra ones after the error, readable only by the owner', async () => {
     const file = write('people.csv', 'name,email\nAda,a@example.com,x,"y,z"\n');
     expect((await tool.run(['contacts', 'import', file])).code).toBe(1);
     const [head, row] = readFileSync(fileOf('people.failed.csv'), 'utf8').split('\n');
@@ -148,7 +148,7 @@ describe('contacts import', () => {
     expect(readFileSync(fileOf('people.failed.failed.csv'), 'utf8')).toMatch(/",x,"y,z"\n$/);
   });
 
-  it('sends fewer rows at once where the platform refuses that many, also after an interruption', async () => {
+  it('sends smaller batches after the platform refuses a large one, also after an interruption', async () => {
     const file = write(
       'people.csv',
       people(1_001, (index) => (index === 0 ? 'No' : `Ada ${index}`)),
@@ -173,7 +173,7 @@ describe('contacts import', () => {
     expect([new Set(keys).size, keys[5], batches()[5]!.body]).toEqual([sizes.length - 1, keys[4], batches()[4]!.body]);
   });
 
-  it('counts a single row as failed that the platform refuses as too large', async () => {
+  it('counts a single row as failed if the platform refuses it as too large', async () => {
     const file = write('people.csv', people(3));
     onBatch = (contacts) =>
       contacts.some(({ name }) => name === 'Ada 1') ? { status: 400, field: 'contacts' } : undefined;
@@ -187,7 +187,7 @@ describe('contacts import', () => {
   it.each([
     ['removed', undefined],
     ['shortened', 'name,em'],
-  ])('goes on with a new file of refused rows where that was %s', async (_what, left) => {
+  ])('starts a new file of failed rows if the old one was %s', async (_what, left) => {
     const file = write(
       'people.csv',
       people(900, (index) => (index % 600 === 0 ? 'No' : `Ada ${index}`)),
@@ -203,7 +203,7 @@ describe('contacts import', () => {
     );
   });
 
-  it('interrupted goes on where it was, and sends what was under way again under its key', async () => {
+  it('continues after an interruption, and sends the pending batch again with the same key', async () => {
     const file = write(
       'people.csv',
       people(1_600, (index) => (index % 400 === 0 ? 'No' : `Ada ${index}`)),
@@ -214,10 +214,10 @@ describe('contacts import', () => {
     first.interrupt();
     const ended = await first.end();
     expect(ended).toMatchObject({ code: 1, out: '' });
-    expect(ended.err).toContain('Interrupted after 1,000 of 1,600 rows: the same command goes on from there');
+    expect(ended.err).toContain('Interrupted after 1,000 of 1,600 rows: repeat the command to continue');
     onBatch = () => undefined;
     const second = await tool.run(['contacts', 'import', file]);
-    expect(second.err).toContain('Going on after 1,000 of 1,600 rows');
+    expect(second.err).toContain('Continuing after 1,000 of 1,600 rows');
     expect([second.code, second.out.split('\n')[0]]).toEqual([
       1,
       '1,600 rows: 1,596 created, 0 updated, 0 unchanged, 4 failed',
@@ -229,7 +229,7 @@ describe('contacts import', () => {
     expect(existsSync(`${file}.import.json`)).toBe(false);
   });
 
-  it('killed between its two files writes no refused row twice', async () => {
+  it('writes no failed row twice after a kill between its two files', async () => {
     const file = write(
       'people.csv',
       people(900, (index) => (index % 450 === 0 ? 'No' : `Ada ${index}`)),
@@ -249,7 +249,7 @@ describe('contacts import', () => {
     ]);
   });
 
-  it('goes on only with the same content, flags and account; --restart begins anew', async () => {
+  it('continues only with the same content, flags and account; --restart starts over', async () => {
     const file = write('people.csv', people(600));
     onBatch = (_contacts, count) => (count === 2 ? 'stall' : undefined);
     const first = tool.start(['contacts', 'import', file]);
@@ -258,7 +258,7 @@ describe('contacts import', () => {
     await first.end();
     onBatch = () => undefined;
     const other = await tool.run(['contacts', 'import', file, '--tag', 'new']);
-    expect(other).toMatchObject({ code: 1, err: expect.stringContaining('begin anew with --restart') });
+    expect(other).toMatchObject({ code: 1, err: expect.stringContaining('start over with --restart') });
     writeFileSync(file, people(601));
     expect(await tool.run(['contacts', 'import', file])).toMatchObject({ code: 1 });
     expect(batches()).toHaveLength(2);
@@ -267,14 +267,14 @@ describe('contacts import', () => {
     expect(new Set(keysOf(batches())).size).toBe(4);
   });
 
-  it('imported another time is written again, under other keys', async () => {
+  it('uses other keys for a second import of the same file', async () => {
     const file = write('people.csv', people(1));
     await tool.run(['contacts', 'import', file]);
     await tool.run(['contacts', 'import', file]);
     expect(new Set(keysOf(batches())).size).toBe(2);
   });
 
-  it('waits as long as the platform asks to, and sends the same again', async () => {
+  it('waits as long as the platform asks, and sends the same batch again', async () => {
     const file = write('people.csv', people(2));
     const answers = [
       { status: 429, headers: { 'retry-after': '1' } },
@@ -287,17 +287,17 @@ describe('contacts import', () => {
     expect(batches()[1]!.at - began).toBeGreaterThanOrEqual(1_000);
   });
 
-  it('stops where the platform refuses it, and says how to go on', async () => {
+  it('stops when the platform refuses a batch, and says how to continue', async () => {
     const file = write('people.csv', people(600));
     onBatch = (_contacts, count) => (count === 2 ? { status: 403 } : undefined);
     const { code, err } = await tool.run(['contacts', 'import', file]);
     expect([code, err.trimEnd().split('\n').slice(-2)]).toEqual([
       1,
-      ['Stopped after 500 of 600 rows: the same command goes on from there', 'refused (403 rate_limited): Slow down'],
+      ['Stopped after 500 of 600 rows: repeat the command to continue', 'refused (403 rate_limited): Slow down'],
     ]);
   });
 
-  it('sends no more than a request may have, and refuses what is more by itself', async () => {
+  it('limits the size of requests, and refuses a contact that is too large', async () => {
     const long = 'x'.repeat(100_000);
     const rows = Array.from({ length: 12 }, (_each, index) => `Ada ${index},${long}`);
     const file = write('people.csv', `name,fields.note\n${rows.join('\n')}\nBen,${long.repeat(6)}\n`);
@@ -309,7 +309,7 @@ describe('contacts import', () => {
     );
   });
 
-  it('--dry-run shows how rows are read, and needs no key', async () => {
+  it('--dry-run shows a preview, and needs no key', async () => {
     const file = write('people.csv', 'Name\tPoints\tx\nAda\t1\t\nBen\tno\t\n');
     const args = [
       'contacts',
@@ -329,7 +329,7 @@ describe('contacts import', () => {
         '  Points  → fields.points (number)',
         '  x       → not imported',
         'Every contact gets the tag new',
-        'This tag replaces those of a contact that exists',
+        'This tag replaces all tags of an existing contact',
         'The first 2 rows:',
         '  name                                                      fields.points',
         '  Ada                                                       1',
@@ -348,7 +348,7 @@ describe('contacts import', () => {
     expect(api.received).toEqual([]);
   });
 
-  it('says what is wrong with the file or a flag before anything is sent', async () => {
+  it('reports errors in the file or a flag before it sends anything', async () => {
     const file = write('people.csv', 'Name\nAda\n');
     const mapped = await tool.run(['contacts', 'import', file, '--map', 'name=Nme']);
     expect(mapped).toMatchObject({
@@ -357,7 +357,7 @@ describe('contacts import', () => {
     });
     const full = write('full.csv', 'Full name\nAda\n');
     expect((await tool.run(['contacts', 'import', full])).err).toContain(
-      '--map says what is imported, such as --map "name=Full name"',
+      'Choose the columns with --map, such as --map "name=Full name"',
     );
     const broken = write('broken.csv', 'name\n"Ada\n');
     const { code, out } = await tool.run(['contacts', 'import', broken, '--json']);
@@ -370,7 +370,7 @@ describe('contacts import', () => {
 });
 
 describe('contacts import in a terminal', () => {
-  /** Runs it with a terminal in which the user types an answer. */
+  /** Runs an import in a terminal whose user types an answer. */
   async function typed(answer: string, ...more: string[]) {
     const file = write('people.csv', people(501));
     const { PassThrough } = await import('node:stream');
@@ -402,7 +402,7 @@ describe('contacts import in a terminal', () => {
     expect(batches()).toHaveLength(2);
   });
 
-  it('does not ask with --yes, and shows a bar that it removes', async () => {
+  it('does not ask with --yes, and shows and removes a progress bar', async () => {
     const { code, err, drawn, out } = await typed('', '--yes');
     expect([code, err.some((line) => line.includes('[y/N]'))]).toEqual([0, false]);
     expect(drawn[0]).toMatch(/^\[#{24}\.{0}\] {2}99 % {2}500 of 501 rows {2}[\d,]+ rows\/s$/);

@@ -23,7 +23,7 @@ async function toolOfNewAccount(): Promise<Tool> {
 
 const count = 10_000;
 const patient = { deadlineMs: 300_000 };
-/** Row of a CSV file, as an export has it: names that a spreadsheet would run, tags with commas, cells with line ends. */
+/** Returns a CSV row with difficult cells: names that a spreadsheet would run, tags with commas, line breaks. */
 function row(index: number): string {
   const phone = index % 3 === 0 ? `+49309018${String(20_000 + index)}` : '';
   const name = [`Zoë ${index}`, `"=SUM(${index}, 2)"`, `"O""Neil, ${index}"`, `+${index} Ltd.`][index % 4]!;
@@ -32,14 +32,14 @@ function row(index: number): string {
   return [`ext-${index}`, name, phone, `a${index}@example.com`, tags, index % 2 === 0 ? 'Köln' : '', note].join(',');
 }
 
-/** Returns the rows of an export without ids and numbers, which are each account's own; in the order of their external ids. */
+/** Returns an export's rows in the order of their external ids, without ids and numbers, which differ between accounts. */
 function comparable(csv: string): string[] {
   const [head, ...rows] = csv.trimEnd().split('\r\n');
   expect(head).toBe('id,number,external_id,name,phone,email,tags,fields.city,fields.note');
   return rows.map((line) => line.replace(/^[^,]*,\d+,/, '')).sort();
 }
 
-it('10,000 contacts that were imported, interrupted twice and resumed are exported, imported and exported again equal', async () => {
+it('10,000 contacts survive an import with two interruptions, an export, and an import into another account', async () => {
   const tool = await toolOfNewAccount();
   const file = join(tool.folder, 'people.csv');
   const rows = Array.from({ length: count }, (_each, index) => row(index));
@@ -65,7 +65,7 @@ it('10,000 contacts that were imported, interrupted twice and resumed are export
   const exported = join(tool.folder, 'exported.csv');
   expect(await tool.run(['contacts', 'export', '--output', exported], patient)).toMatchObject({
     code: 0,
-    out: `10,000 contacts are in ${exported}\n`,
+    out: `Exported 10,000 contacts to ${exported}\n`,
   });
   const lines = comparable(readFileSync(exported, 'utf8'));
   expect(lines).toHaveLength(count);

@@ -2,10 +2,10 @@ import type { Page } from '../call.ts';
 import { eachOf } from '../pages.ts';
 import type { CommandCall } from './command.ts';
 
-/** Entries of a page: the most that the API gives. */
+/** Entries per page: the API's maximum. */
 export const pageLimit = 100;
 
-/** Returns all entries of a list, of which an account has few. */
+/** Returns all entries of a list in memory. Use it only for short lists. */
 export async function allEntries<Entry>(call: CommandCall, path: string): Promise<Entry[]> {
   const entries: Entry[] = [];
   const list = (page: object) =>

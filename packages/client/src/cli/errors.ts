@@ -1,8 +1,8 @@
-/** Wrong use of the tool: its exit code is 2. */
+/** Wrong usage; exit code 2. */
 export class UsageError extends Error {}
 
-/** A tool that is not set up: there is no key, or a file cannot be read. */
+/** The setup is incomplete: there is no key, or a file cannot be read. */
 export class SetupError extends Error {}
 
-/** A file of the user that cannot be read, or has other content than it should. */
+/** A user's file cannot be read, or its content is invalid. */
 export class FileError extends Error {}

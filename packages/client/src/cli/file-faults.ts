@@ -1,6 +1,6 @@
 const reasons: Record<string, string> = {
   ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'a part of its path is no folder',
+  ENOTDIR: 'part of its path is not a folder',
   EISDIR: 'it is a folder',
   EACCES: 'you have no permission',
   EPERM: 'you have no permission',

@@ -3,7 +3,7 @@ import type { EventRecord } from '../stream/event-stream.ts';
 import { signWebhook } from '../webhooks/signature.ts';
 import { shortened } from './text.ts';
 
-/** Response of a server to an event. `status` is null if there was none, then `error` says why. */
+/** A server's response to an event. Without a response, `status` is null and `error` says why. */
 export interface Forwarded {
   status: number | null;
   /** Beginning of the response's body. */
@@ -12,14 +12,14 @@ export interface Forwarded {
   durationMs: number;
 }
 
-/** Milliseconds until the whole response must be there, as for the platform's deliveries. */
+/** Milliseconds until the response must be complete; the same as for the platform's deliveries. */
 const timeoutMs = 15_000;
-/** Bytes of a response that are read at most. */
+/** Read at most about this many bytes of a response. */
 const maxBodyBytes = 64 * 1024;
-/** Characters of it that are shown. */
+/** Show at most this many characters of a response. */
 const shownLength = 200;
 
-/** Posts an event to a server as the platform posts it to an endpoint, once. Throws the reason of an aborted signal. */
+/** Posts an event to a server once, as the platform posts it to an endpoint. Throws an aborted signal's reason. */
 export async function forward(
   url: string,
   { id, sequence, text }: EventRecord & { id: string },

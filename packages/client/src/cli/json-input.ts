@@ -3,7 +3,7 @@ import type { CommandCall, Option } from './command.ts';
 import { SetupError, UsageError } from './errors.ts';
 import { fileFault } from './file-faults.ts';
 
-/** Largest text in bytes that is read: the API takes no larger JSON. */
+/** Largest input in bytes. The API accepts no larger JSON. */
 const maxBytes = 1024 * 1024;
 
 /** The option that takes JSON. */
@@ -16,7 +16,7 @@ export function dataOption(description: string): Option {
   };
 }
 
-/** Returns the value of `--data`; undefined without it. Throws UsageError where it is not JSON. */
+/** Returns the value of `--data`; undefined without it. Throws UsageError if it is not JSON. */
 export async function dataOf(call: CommandCall): Promise<unknown> {
   const data = call.value('data');
   if (data === undefined) return undefined;
@@ -24,7 +24,7 @@ export async function dataOf(call: CommandCall): Promise<unknown> {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new UsageError(`--data must be JSON: ${(error as Error).message}`);
+    throw new UsageError(`--data must be valid JSON: ${(error as Error).message}`);
   }
 }
 
@@ -40,7 +40,7 @@ async function readInput({ input }: CommandCall): Promise<string> {
   let text = '';
   for await (const chunk of input.setEncoding('utf8')) {
     text += chunk as string;
-    if (text.length > maxBytes) throw new UsageError(`The body must be at most ${maxBytes} bytes`);
+    if (text.length > maxBytes) throw new UsageError(`--data must be at most ${maxBytes} bytes`);
   }
   return text;
 }

@@ -5,10 +5,10 @@ const ended = new AbortController();
 const end = () => ended.abort(new Error('Ended'));
 process.once('SIGINT', end);
 process.once('SIGTERM', end);
-// The reader of a pipe may close it, as head does.
+// The reader of a pipe may close it early, as `head` does.
 process.stdout.on('error', end);
 
-// A line that is longer than the terminal is wide would become two, of which the next one replaces the last.
+// A line wider than the terminal would wrap, and the next draw would replace only its last part.
 const draw = (line: string) => void process.stderr.write(`\r\u001b[2K${line.slice(0, process.stderr.columns - 1)}`);
 
 process.exitCode = await run(process.argv.slice(2), {

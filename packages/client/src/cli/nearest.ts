@@ -1,7 +1,7 @@
-/** Part of a word's characters that may differ from what was meant. */
+/** Largest edit distance, as a share of the word's length. */
 const mostDifferent = 1 / 3;
 
-/** Returns the candidate that a text was most likely meant to be; undefined if none is near. */
+/** Returns the candidate with the smallest edit distance to a string; undefined if none is close enough. */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   const [best] = candidates
     .map((candidate) => ({ candidate, distance: distanceOf(text, candidate) }))
@@ -10,7 +10,7 @@ export function nearest(text: string, candidates: readonly string[]): string | u
   return best?.candidate;
 }
 
-/** Returns how many characters must be added, removed or replaced to make one text the other. */
+/** Returns the Levenshtein distance of two strings. */
 function distanceOf(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let row = 1; row <= one.length; row++) {

@@ -3,13 +3,13 @@ import { longestTimerMs, longestWaitMs, wait } from '../requests/delays.ts';
 import { type RequestLine, type RequestParts, send } from '../requests/send.ts';
 import type { CommandCall } from './command.ts';
 
-/** Further attempts of a request of a long command, which has more to lose than a short one. */
+/** Retries of a request in a long command. A failure would lose more work there than in a short one. */
 const retries = 20;
 const timeoutMs = 60_000;
 
 /**
- * Sends a request of a long command until it succeeds, for as long as the platform asks to wait; `onWait` gets the reason of each wait.
- * Throws a RequestError for a refusal, and where the platform did not respond for minutes.
+ * Sends a request of a long command until it succeeds, and waits as long as the platform asks. `onWait` gets the reason of each wait.
+ * Throws a RequestError for a refusal, or if the platform does not respond for minutes.
  */
 export async function sendPatiently<Response>(
   call: CommandCall,
@@ -19,7 +19,7 @@ export async function sendPatiently<Response>(
 ): Promise<Response> {
   const onResponse = (_line: RequestLine, status: number, headers: Headers) => {
     const seconds = headers.get('retry-after');
-    if (status >= 400 && seconds) onWait(`waiting for ${seconds} s, as the platform asks (${status})`);
+    if (status >= 400 && seconds) onWait(`waiting ${seconds} s, as the platform asks (${status})`);
   };
   const options = { ...(await call.clientOptions()), retries, timeoutMs, onResponse };
   for (;;) {

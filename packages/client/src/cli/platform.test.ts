@@ -16,7 +16,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** Returns the tool with the key of an account. */
+/** Returns the tool with an account's key. */
 function toolOf(key: string): Tool {
   const tool = openTool({ CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: key });
   tools.push(tool);
@@ -24,7 +24,7 @@ function toolOf(key: string): Tool {
 }
 
 describe('the command line, against the platform', () => {
-  it('sends any request, and shows what it is refused with', async () => {
+  it('sends any request, and shows errors', async () => {
     const account = await platform.account();
     const tool = toolOf(account.key);
     const data = JSON.stringify({ name: 'Ada', tags: ['vip'] });
@@ -62,7 +62,7 @@ describe('the command line, against the platform', () => {
     expect(live).toMatchObject({ code: 1, err: expect.stringContaining('needs a test key') });
   });
 
-  it('lists deliveries of all endpoints, newest first, and sends one again', async () => {
+  it('lists deliveries of all endpoints, newest first, and resends one', async () => {
     const account = await platform.account();
     const tool = toolOf(account.key);
     const paths = ['/one', '/two'];
@@ -95,7 +95,7 @@ describe('the command line, against the platform', () => {
 });
 
 describe('events, over the stream of the platform', () => {
-  it('come to the client each once, with their sequence, also through connections that break', async () => {
+  it('reach the client once each, with their sequence, even if connections break', async () => {
     const account = await platform.account();
     let opened = 0;
     const client = createClient({
@@ -104,7 +104,7 @@ describe('events, over the stream of the platform', () => {
       async fetch(url, init) {
         const response = await fetch(url, init);
         if (!String(url).includes('/stream') || opened++ >= 3) return response;
-        // A connection that breaks within an event.
+        // Breaks the connection in the middle of an event.
         let bytes = 150;
         const breaking = new TransformStream<Uint8Array, Uint8Array>({
           transform(chunk, controller) {
@@ -130,7 +130,7 @@ describe('events, over the stream of the platform', () => {
     expect(opened).toBeGreaterThan(3);
   });
 
-  it('are refused where the key may not read them, or of a kind that there is not', async () => {
+  it('are refused if the key may not read them or the kind does not exist', async () => {
     const account = await platform.account();
     const key = await platform.issueKey(account.id, { scopes: ['cdp.contacts:read'] });
     const first = (apiKey: string, types: string[]) =>
@@ -142,7 +142,7 @@ describe('events, over the stream of the platform', () => {
 });
 
 describe('the client, against the platform', () => {
-  it('verifies what the platform signs, also while two secrets do', async () => {
+  it('verifies deliveries, also while two secrets sign', async () => {
     const account = await platform.account();
     const body = { url: `${hook.url}/signed`, events: ['contact.created'] };
     const { id, secret } = await account.client.webhooks.create({ body });
@@ -155,7 +155,7 @@ describe('the client, against the platform', () => {
     }
   });
 
-  it('sends a write once, though its response was lost', async () => {
+  it('applies a write once, even if its response was lost', async () => {
     const account = await platform.account();
     let isFirst = true;
     const client = createClient({

@@ -1,17 +1,17 @@
 import type { CommandCall } from './command.ts';
 
-/** Shows how far a long command is: as a bar in a terminal, elsewhere as a line every few seconds. */
+/** Shows the progress of a long command: a bar in a terminal, otherwise a line every few seconds. */
 export interface Progress {
   show(done: number, detail?: string): void;
-  /** Removes the bar: what follows is written where it was. */
+  /** Removes the bar, so that later output replaces it. */
   end(): void;
 }
 
 const barLength = 24;
-/** Milliseconds between two lines where there is no terminal. */
+/** Milliseconds between two lines without a terminal. */
 const lineEveryMs = 5_000;
 
-/** Returns the progress of `total` of something, such as rows, of which the first `before` were done earlier; the total may be unknown. */
+/** Returns a progress display. `unit` is such as `rows`, `total` may be unknown, and an earlier run did the first `before`. */
 export function progressOf(call: CommandCall, unit: string, total?: number, before = 0): Progress {
   const began = performance.now();
   let shownAt = began;
@@ -32,7 +32,7 @@ export function progressOf(call: CommandCall, unit: string, total?: number, befo
   };
 }
 
-/** Returns a number as people read it: 12,345. */
+/** Returns a rounded number with thousands separators: 12,345. */
 export function counted(number: number): string {
   return Math.round(number).toLocaleString('en');
 }

@@ -10,24 +10,24 @@ import { findCredentials, openSettings } from './settings.ts';
 import { jsonLine, printable } from './text.ts';
 import { commandUsage, groupUsage, helpHint, helpOption, jsonOption, usage } from './usage.ts';
 
-/** The tool's surroundings. */
+/** The process that the tool runs in. */
 export interface Surroundings {
   env: NodeJS.ProcessEnv;
   input: NodeJS.ReadStream;
   /** Writes to the standard output and the standard error. */
   print(line: string): void;
   note(line: string): void;
-  /** Writes a text to the standard output; resolves when it is taken. */
+  /** Writes a string to the standard output. Resolves when it is flushed. */
   write(text: string): Promise<void>;
-  /** The terminal that the standard error is; undefined if it is none. */
+  /** The terminal of the standard error; undefined if it is not a terminal. */
   terminal: Terminal | undefined;
   /** Aborts when the user ends the tool. */
   signal: AbortSignal;
 }
 
 /**
- * Runs one command and returns the exit code: 0 for done or ended by the user, 1 for refused, no response or not done as a whole, 2 for wrong
- * use.
+ * Runs one command and returns the exit code. 0: success, or the user ended a command that runs forever. 1: an error response, no response
+ * or incomplete work. 2: wrong usage.
  */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<0 | 1 | 2> {
   const { print, note, signal } = surroundings;
@@ -45,7 +45,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   } catch (error) {
     if (signal.aborted) return found.command.hasEnd ? 1 : 0;
     if (error instanceof UsageError) {
-      // It may quote a file's columns.
+      // The message may quote a file's columns, which may contain control characters.
       for (const line of error.message.split('\n')) note(printable(line));
       note(helpHint(found.command));
       return 2;
@@ -56,7 +56,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   }
 }
 
-/** Serves what names no command: help, the version, or the first word of some. */
+/** Handles arguments that name no command: help, the version, or only the first word of some commands. */
 function runNone(args: readonly string[], { print, note }: Surroundings): 0 | 2 {
   const [first = '', second = ''] = args;
   if (['--version', '-v', 'version'].includes(first)) {
@@ -74,7 +74,7 @@ function runNone(args: readonly string[], { print, note }: Surroundings): 0 | 2 
   return 2;
 }
 
-/** Says that words name no command, and which one is named most like them. */
+/** Returns the error for an unknown command, with the most similar one. */
 function unknownCommand(args: readonly string[]): string {
   const words = args.slice(0, 2).filter(isWord).join(' ');
   const groups = commands.map(({ name }) => name.split(' ')[0]!);
@@ -83,7 +83,7 @@ function unknownCommand(args: readonly string[]): string {
   return `There is no command ${JSON.stringify(words)}${near ? `; did you mean ${near}?` : ''}`;
 }
 
-/** Returns whether an argument is no flag. */
+/** Returns whether an argument is a word, not a flag. */
 function isWord(argument: string): boolean {
   return argument !== '' && !argument.startsWith('-');
 }
@@ -96,7 +96,7 @@ function version(): string {
 
 type FlagValues = Record<string, string | boolean | (string | boolean)[] | undefined>;
 
-/** Returns the call that arguments describe; undefined if they ask for help. Throws UsageError. */
+/** Parses the arguments of a command; returns undefined if they ask for help. Throws UsageError. */
 function readCall(
   command: Command,
   args: string[],
@@ -164,7 +164,7 @@ function parsed(command: Command, args: readonly string[]): { values: FlagValues
     const unknown = /^Unknown option '(-[^']+)'/.exec((error as Error).message)?.[1];
     if (unknown === undefined) throw new UsageError((error as Error).message);
     const known = options.map(({ name }) => `--${name}`);
-    throw new UsageError(`There is no flag ${unknown}; there are ${known.join(', ')}`);
+    throw new UsageError(`There is no flag ${unknown}; the flags are ${known.join(', ')}`);
   }
 }
 
@@ -178,7 +178,7 @@ function envelopeOf(error: unknown): { code: string; message: string; field?: st
 
 function sentenceOf(error: unknown): string {
   const message = printable((error as Error).message);
-  if (!isPlatformError(error)) return isRequestError(error) ? `${message}; does the platform run there?` : message;
+  if (!isPlatformError(error)) return isRequestError(error) ? `${message}; is the platform running there?` : message;
   const quoted = error.code === 'internal_error' && error.requestId ? ` (request ${printable(error.requestId)})` : '';
   return `refused (${error.status} ${printable(error.code)}): ${message}${quoted}`;
 }

@@ -4,17 +4,17 @@ import { dirname, join } from 'node:path';
 import { baseUrlRule, isBaseUrl } from '../requests/base-url.ts';
 import { SetupError } from './errors.ts';
 
-/** Address of the API and the key to it. */
+/** The API's address and key. */
 export interface Credentials {
   url: string;
   key: string;
 }
 
-/** Files of the tool, for its user alone. */
+/** The tool's files, which only their owner can read. */
 export interface Settings {
   /** Returns a file's JSON; undefined if there is no such file. Throws SetupError if it cannot be read. */
   read(name: string): Promise<unknown>;
-  /** Writes a file as a whole or not at all. */
+  /** Writes a file atomically. */
   write(name: string, value: unknown): Promise<void>;
   remove(name: string): Promise<void>;
   pathOf(name: string): string;
@@ -23,7 +23,7 @@ export interface Settings {
 /** File of the stored credentials. */
 export const credentialsFile = 'credentials.json';
 
-/** Returns the tool's files in `$XDG_CONFIG_HOME/customer-platform`, else in ~/.config/customer-platform. */
+/** Returns the tool's files. The folder is `$XDG_CONFIG_HOME/customer-platform`, or else ~/.config/customer-platform. */
 export function openSettings(env: NodeJS.ProcessEnv): Settings {
   const directory = join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'customer-platform');
   const pathOf = (name: string) => join(directory, name);
@@ -41,7 +41,7 @@ export function openSettings(env: NodeJS.ProcessEnv): Settings {
       const [path, draft] = [pathOf(name), pathOf(`${name}.${process.pid}.draft`)];
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(draft, `${JSON.stringify(value)}\n`, { mode: 0o600 });
-      // A draft that a killed process left keeps the rights that it had.
+      // writeFile does not change the mode of a draft that a killed process left.
       await chmod(draft, 0o600);
       await rename(draft, path);
     },
@@ -50,8 +50,8 @@ export function openSettings(env: NodeJS.ProcessEnv): Settings {
 }
 
 /**
- * Returns the address and the key: of the environment, else those that `login` stored. A stored key goes to the address alone that it was
- * stored with. Throws SetupError without them.
+ * Returns the address and the key from the environment, or else those that `login` stored. A stored key is sent only to the address it was
+ * stored with. Throws SetupError if the address or the key is missing.
  */
 export async function findCredentials(env: NodeJS.ProcessEnv, settings: Settings): Promise<Credentials> {
   const { CUSTOMER_PLATFORM_KEY: key, CUSTOMER_PLATFORM_URL: url } = env;
@@ -60,7 +60,7 @@ export async function findCredentials(env: NodeJS.ProcessEnv, settings: Settings
   const stored = (await settings.read(credentialsFile)) as Partial<Credentials> | undefined;
   if (key) {
     if (stored?.url) return { url: stored.url, key };
-    throw new SetupError("CUSTOMER_PLATFORM_URL must be set to the API's address beside CUSTOMER_PLATFORM_KEY");
+    throw new SetupError("CUSTOMER_PLATFORM_URL must be set to the API's address when CUSTOMER_PLATFORM_KEY is set");
   }
   if (!stored?.key || !stored.url) {
     throw new SetupError(

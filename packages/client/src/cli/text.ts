@@ -1,7 +1,7 @@
-/** Characters that a terminal obeys or does not show. */
+/** Characters that a terminal interprets or does not show. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
 
-/** Returns a text on one line, control characters as escapes: what others send must not steer a terminal. */
+/** Returns a string on one line with control characters escaped, so that foreign content cannot control the terminal. */
 export function printable(text: string): string {
   return text.replace(unprintable, (character) => {
     if (character === '\n') return '\\n';
@@ -12,8 +12,8 @@ export function printable(text: string): string {
 }
 
 /**
- * Returns JSON on one line, as programs read it. Characters that a terminal obeys are escapes there too: JSON leaves some as they are, among
- * them those that do what ESC [ does.
+ * Returns JSON on one line, for programs. It escapes the characters that a terminal interprets too: JSON.stringify leaves some as they are,
+ * such as U+009B, which acts like ESC [.
  */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replace(unprintable, (character) =>
@@ -24,12 +24,12 @@ export function jsonLine(value: unknown): string {
   );
 }
 
-/** Returns JSON with indents, printable in a terminal: its line ends are its own. */
+/** Returns indented JSON that is safe to print. Only its own line breaks stay unescaped. */
 export function prettyJson(value: unknown): string {
   return (JSON.stringify(value, null, 2) ?? '').split('\n').map(printable).join('\n');
 }
 
-/** Returns rows as lines whose cells stand below each other, all but the last. */
+/** Returns rows as lines with aligned columns. */
 export function columnsOf(rows: readonly (readonly string[])[]): string[] {
   const cells = rows.map((row) => row.map(printable));
   const widths = (cells[0] ?? []).map((_cell, index) => Math.max(...cells.map((row) => row[index]!.length)));
@@ -41,14 +41,14 @@ export function columnsOf(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Returns a text of at most so many UTF-16 units, with `…` for what was cut. */
+/** Returns a string cut to at most `length` UTF-16 units. A cut string ends in `…`. */
 export function shortened(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
 const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 
-/** Returns the milliseconds of a duration such as `2d`, `90m` or `1h30m`; undefined for any other text. */
+/** Returns the milliseconds of a duration such as `2d`, `90m` or `1h30m`; undefined for any other string. */
 export function durationMs(text: string): number | undefined {
   if (!/^(?:\d{1,9}[smhdw])+$/.test(text)) return undefined;
   const numbers = text

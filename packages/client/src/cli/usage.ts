@@ -14,17 +14,17 @@ export function usage(commands: readonly Command[]): string {
     ...commands.map(line),
     '',
     `${tool} <command> --help shows its flags and examples.`,
-    'CUSTOMER_PLATFORM_KEY and CUSTOMER_PLATFORM_URL set the key and the address; without them, those that login stored are used.',
-    'Exit codes: 0 done, 1 refused, no response or not all of it done, 2 used wrongly.',
+    'CUSTOMER_PLATFORM_KEY and CUSTOMER_PLATFORM_URL override the key and the address that login stored.',
+    'Exit codes: 0 success, 1 error response, no response or incomplete, 2 wrong usage.',
   ].join('\n');
 }
 
 /** Returns the usage of the commands that begin with a word. */
 export function groupUsage(word: string, commands: readonly Command[]): string {
-  return [`${word} needs one more word:`, ...commands.map(line)].join('\n');
+  return [`${word} needs a subcommand:`, ...commands.map(line)].join('\n');
 }
 
-/** Returns where a command's flags and examples stand. */
+/** Returns how to show a command's flags and examples. */
 export function helpHint({ name }: Command): string {
   return `${tool} ${name} --help shows its flags and examples.`;
 }

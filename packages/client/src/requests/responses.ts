@@ -3,25 +3,25 @@ import { PlatformError, ResponseError } from '../errors.ts';
 import type { ErrorCode } from '../generated/types.ts';
 import { retryAfterOf } from './delays.ts';
 
-/** Returns the error that the response to a request is: one of this API's, or a ResponseError for any other, such as a proxy's page. */
+/** Returns a response's error: a PlatformError, or a ResponseError if the body is not the API's, such as a proxy's error page. */
 export function failureOf(request: string, response: Response, text: string): PlatformError | ResponseError {
   const { status, headers } = response;
   const { error } = (jsonOf(text) ?? {}) as { error?: { code?: unknown; message?: unknown; field?: string } };
   if (typeof error?.code !== 'string' || typeof error.message !== 'string') {
-    return new ResponseError(`${request}: the response with status ${status} is not one of the API`, status, text);
+    return new ResponseError(`${request}: the response with status ${status} does not come from the API`, status, text);
   }
   const { code, message, field } = error;
   const context = { requestId: infoOf(response).requestId, retryAfter: retryAfterOf(headers) };
   return new PlatformError(status, { code: code as ErrorCode, message, field }, context);
 }
 
-/** Returns what callers learn of a response beside its body. */
+/** Returns a response's status, headers and request id. */
 export function infoOf({ status, headers }: Response): ResponseInfo {
   const requestId = headers.get('request-id') ?? undefined;
   return { status, headers, requestId, isReplayed: headers.get('idempotent-replayed') === 'true' };
 }
 
-/** Returns a text's JSON value; undefined if it is none. */
+/** Returns a string's JSON value; undefined if it is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -23,7 +23,7 @@ const json = (response: ServerResponse, status: number, body: unknown, headers: 
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 const refusal = (code: string, field?: string) => ({ error: { code, message: `${code} it is`, field } });
 
-/** Has the server give these responses, the last one for ever. */
+/** Makes the server send these responses in order, and repeat the last one. */
 function respondWith(...given: ((response: ServerResponse) => unknown)[]): void {
   server.respond = (_request, response) => (given.length > 1 ? given.shift()! : given[0]!)(response);
 }
@@ -54,14 +54,14 @@ describe('a request', () => {
     expect(created!.headers).toMatchObject({ 'content-type': 'application/json', 'idempotency-key': 'once' });
   });
 
-  it('has as much time as it is given, without an end too', async () => {
+  it('waits as long as its timeout, also without a limit', async () => {
     for (const timeoutMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
       respondWith((response) => setTimeout(() => succeeding(response), 20));
       expect(await clientOf({ timeoutMs, retries: 0 }).me.get()).toEqual({ id: 'one' });
     }
   });
 
-  it('that writes has an Idempotency-Key of its own, one that reads or puts has none', async () => {
+  it('that writes has its own Idempotency-Key, and one that reads or puts has none', async () => {
     respondWith(succeeding);
     await clientOf().cdp.contacts.create(write);
     await clientOf().cdp.contacts.create(write);
@@ -74,7 +74,7 @@ describe('a request', () => {
     expect([typeof one, one === other, ...none]).toEqual(['string', false, undefined, undefined]);
   });
 
-  it('that would have the path of another operation is not sent', async () => {
+  it('with parameters that would change its path is not sent', async () => {
     for (const contact_id of ['..', '.', '', undefined as never]) {
       await expect(clientOf().cdp.contacts.delete({ params: { contact_id } })).rejects.toThrow(
         /^cdp\.contacts\.delete: params.contact_id must be an id, not/,
@@ -83,7 +83,7 @@ describe('a request', () => {
     expect(server.received).toEqual([]);
   });
 
-  it('goes through the given fetch, and each response is told', async () => {
+  it('uses the given fetch, and reports each response', async () => {
     respondWith(failing(503), succeeding);
     const urls: unknown[] = [];
     const told: unknown[] = [];
@@ -100,7 +100,7 @@ describe('a request', () => {
     expect(told).toEqual([503, 200].map((status) => [line, status, 'application/json']));
   });
 
-  it('has files as parts of a form, the same bytes in each attempt', async () => {
+  it('sends files as form parts, with the same bytes in each attempt', async () => {
     respondWith(failing(503), succeeding);
     await clientOf().agents.knowledge.files.upload({
       body: { file: new File(['a page'], 'a.txt'), title: 'A' } as never,
@@ -113,7 +113,7 @@ describe('a request', () => {
 });
 
 describe('a client', () => {
-  it('is refused without an address and a key that can be sent', () => {
+  it('is refused without a valid address and key', () => {
     const wrong = ['', 'api.example.com', 'ftp://api.example.com', 'https://api.example.com/v1', undefined as never];
     for (const baseUrl of wrong) {
       expect(() => clientOf({ baseUrl })).toThrow(/^baseUrl must be the API's address/);
@@ -140,19 +140,19 @@ describe('retries', () => {
     expect(others).toEqual([first, first]);
   });
 
-  it.each([400, 401, 403, 404, 409, 413, 500, 301])('do not follow %s', async (status) => {
+  it.each([400, 401, 403, 404, 409, 413, 500, 301])('do not happen after %s', async (status) => {
     respondWith(failing(status));
     await expect(clientOf().cdp.contacts.create(write)).rejects.toMatchObject({ status });
     expect(server.received).toHaveLength(1);
   });
 
-  it('do not follow a Retry-After of more than a minute, and the error says how long it is', async () => {
+  it('do not happen after a Retry-After of more than a minute, and the error has the seconds', async () => {
     respondWith(failing(429, { 'retry-after': '61' }));
     await expect(clientOf().me.get()).rejects.toMatchObject({ status: 429, retryAfter: 61 });
     expect(server.received).toHaveLength(1);
   });
 
-  it('are two by default, and as many as are asked for', async () => {
+  it('are two by default, or as many as configured', async () => {
     respondWith(failing(503));
     await expect(clientOf().me.get()).rejects.toMatchObject({ status: 503 });
     expect(server.received).toHaveLength(3);
@@ -163,27 +163,27 @@ describe('retries', () => {
     expect(server.received).toHaveLength(6);
   });
 
-  it('wait as long as Retry-After says, in seconds or as a date', async () => {
+  it('wait as long as Retry-After says, as seconds or a date', async () => {
     const [date, later] = [new Date('2030-01-01T00:00:00Z'), new Date('2030-01-01T00:00:01Z')];
     const dated = failing(429, { date: date.toUTCString(), 'retry-after': later.toUTCString() });
     respondWith(failing(503, { 'retry-after': '1' }), dated, succeeding);
     await clientOf().me.get();
     const [first, second, third] = server.received.map(({ at }) => at);
-    // A timer may be a millisecond early.
+    // A timer may fire a millisecond early.
     expect(second! - first!).toBeGreaterThanOrEqual(998);
     expect(third! - second!).toBeGreaterThanOrEqual(998);
   });
 });
 
 describe('a call that is aborted', () => {
-  it('ends within a request, with the reason of its signal', async () => {
+  it('ends during a request, with the reason of its signal', async () => {
     const controller = new AbortController();
     server.respond = () => controller.abort(new Error('enough'));
     await expect(clientOf().me.get({ signal: controller.signal })).rejects.toThrow('enough');
     expect(server.received).toHaveLength(1);
   });
 
-  it('ends within the wait for another attempt', async () => {
+  it('ends during the wait before a retry', async () => {
     const controller = new AbortController();
     respondWith(failing(503, { 'retry-after': '60' }));
     const onResponse = () => void setImmediate(() => controller.abort(new Error('enough')));
@@ -191,7 +191,7 @@ describe('a call that is aborted', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  it('is not sent if its signal was aborted before', async () => {
+  it('is not sent if its signal is already aborted', async () => {
     await expect(clientOf().me.get({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
     expect(server.received).toEqual([]);
   });
@@ -215,7 +215,7 @@ describe('errors', () => {
     expect([isPlatformError(error, 'not_found'), isPlatformError(new Error('other'))]).toEqual([false, false]);
   });
 
-  it('of somebody else, such as a proxy, are no error of the API', async () => {
+  it('of another server, such as a proxy, are not errors of the API', async () => {
     respondWith((response) => response.writeHead(502).end(`<h1>Bad gateway</h1>${'x'.repeat(1000)}`));
     const error = await faultOf({ retries: 0 });
     expect(error).toBeInstanceOf(ResponseError);
@@ -225,7 +225,7 @@ describe('errors', () => {
     await expect(clientOf().me.get()).rejects.toBeInstanceOf(ResponseError);
   });
 
-  it('are a timeout where the response takes too long, a byte at a time too', async () => {
+  it('are a timeout if the response takes too long, also one byte at a time', async () => {
     server.respond = () => undefined;
     const hurried = { retries: 0, timeoutMs: 50 };
     await expect(clientOf(hurried).me.get()).rejects.toMatchObject({ name: 'TimeoutError', code: 'timed_out' });
@@ -237,7 +237,7 @@ describe('errors', () => {
     await expect(clientOf(hurried).me.get()).rejects.toBeInstanceOf(TimeoutError);
   });
 
-  it('are a failed connection where nobody listens', async () => {
+  it('are a failed connection if no server listens', async () => {
     await server.stop();
     const error = await faultOf({ retries: 1 });
     expect(error).toMatchObject({ name: 'ConnectionError', code: 'connection_failed' });
@@ -245,12 +245,12 @@ describe('errors', () => {
     server = await startReceiver();
   });
 
-  it('are a failed connection that names the address, over https to a server of http alone', async () => {
+  it('are a failed connection with a hint for https to an http server', async () => {
     const client = clientOf({ baseUrl: server.url.replace('http:', 'https:'), retries: 0 });
     await expect(client.me.get()).rejects.toThrow(' failed: the server does not respond over https; ');
   });
 
-  it('are a redirect, which does not carry the key to another server', async () => {
+  it('are a redirect, which does not send the key to another server', async () => {
     const other = await startReceiver();
     respondWith((response) => response.writeHead(307, { location: `${other.url}/v1/me` }).end());
     await expect(clientOf().me.get()).rejects.toMatchObject({ code: 'unexpected_response', status: 307 });

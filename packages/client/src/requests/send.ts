@@ -4,23 +4,23 @@ import { attempt, type Prepared } from './attempt.ts';
 import { backoffMs, longestWaitMs, retryAfterOf, wait } from './delays.ts';
 import { failureOf, infoOf, jsonOf } from './responses.ts';
 
-/** Address of the API, the key to it, and how requests are sent. */
+/** The API's address and key, and how requests are sent. */
 export interface ClientOptions {
   /** Address of the API without `/v1`, such as `https://api.example.com`. */
   baseUrl: string;
   /** An API key: `cp_live_…`, or `cp_test_…` for the sandbox. */
   apiKey: string;
   /**
-   * Further attempts after 429, 502, 503, 504, 409 with Retry-After, a broken connection or a timeout; default 2. None where a response
-   * asks to wait for more than a minute: `retryAfter` of the error says how long. They are safe: a write
-   * carries one Idempotency-Key in all its attempts.
+   * Retries after 429, 502, 503, 504, 409 with Retry-After, a broken connection or a timeout. Default: 2. If a response asks to wait for
+   * more than a minute, the call fails instead, and the error's `retryAfter` has the seconds. Retries are safe: a write has the same
+   * Idempotency-Key in all attempts.
    */
   retries?: number | undefined;
-  /** Milliseconds until the whole response of one attempt must be there; default 30,000. */
+  /** Milliseconds until the response of an attempt must be complete. Default: 30,000. */
   timeoutMs?: number | undefined;
-  /** Sends the requests; default: the global fetch. */
+  /** Sends the requests. Default: the global fetch. */
   fetch?: typeof fetch | undefined;
-  /** Called with every response of the API, those that are retried too: for logs and metrics. */
+  /** Called with every response, also before a retry. Use it for logs and metrics. */
   onResponse?: ((request: RequestLine, status: number, headers: Headers) => void) | undefined;
 }
 
@@ -29,11 +29,11 @@ export interface RequestLine {
   /** The operation's id in the reference, such as `bookAppointment`. */
   operation?: string | undefined;
   method: string;
-  /** Path with its parameters, without the query. */
+  /** The path with its parameters filled in, without the query. */
   path: string;
 }
 
-/** Parts of a request beside its line. */
+/** Parts of a request other than method and path. */
 export interface RequestParts {
   query?: Record<string, unknown> | undefined;
   body?: unknown;
@@ -42,13 +42,13 @@ export interface RequestParts {
   signal?: AbortSignal | undefined;
 }
 
-/** Longest backoff between attempts in milliseconds; a Retry-After may be longer. */
+/** Longest backoff between attempts in milliseconds. A Retry-After adds to it. */
 const longestBackoffMs = 5_000;
 const temporaryStatuses = [429, 502, 503, 504];
 
 /**
- * Sends a request until it succeeds or no retry is left. Returns the response, and as its data the JSON of its body, undefined for one without a
- * body. Throws a RequestError.
+ * Sends a request until it succeeds or no retry is left. Returns the response and its parsed JSON body, undefined if the body is empty.
+ * Throws a RequestError.
  */
 export async function send(options: ClientOptions, line: RequestLine, parts: RequestParts): Promise<Outcome> {
   const { retries = 2 } = options;
@@ -92,10 +92,10 @@ function dataOf(status: number, text: string): unknown {
   return data;
 }
 
-/** Returns the request that all attempts send: the same bytes, because an Idempotency-Key belongs to one body. */
+/** Returns the request that all attempts send. The bytes stay the same since an Idempotency-Key belongs to one body. */
 async function prepared(options: ClientOptions, { method, path }: RequestLine, parts: RequestParts): Promise<Prepared> {
   const headers = new Headers({ authorization: `Bearer ${options.apiKey}`, accept: 'application/json' });
-  // A repeated PUT leads to the same state without a key.
+  // PUT is idempotent without a key.
   const takesKey = method !== 'GET' && method !== 'PUT';
   if (takesKey) headers.set('idempotency-key', parts.idempotencyKey ?? crypto.randomUUID());
   const request = { url: addressOf(options.baseUrl, path, parts.query), method, headers };
@@ -119,7 +119,7 @@ async function multipart(fields: object): Promise<{ type: string; body: ArrayBuf
   return { type: message.headers.get('content-type')!, body: await message.arrayBuffer() };
 }
 
-/** Returns the address of a request; a query parameter that is undefined is left out. The path may have a query of its own. */
+/** Returns a request's URL without the undefined query parameters. The path may already have a query. */
 export function addressOf(baseUrl: string, path: string, query: Record<string, unknown> = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const pairs = given.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`);

@@ -6,9 +6,9 @@ import { createSseParser, type SseMessage } from './sse-parser.ts';
 
 /** An open stream of messages. */
 export interface Connection {
-  /** Returns the next messages; undefined when the platform has ended the stream. Throws a RequestError or the reason of an aborted signal. */
+  /** Returns the next messages; undefined when the platform has ended the stream. Throws a RequestError or an aborted signal's reason. */
   read(): Promise<SseMessage[] | undefined>;
-  /** Milliseconds after which the platform asked to reconnect; undefined if it did not. */
+  /** Milliseconds to wait before reconnecting, as the platform asked; undefined if it did not ask. */
   retryMs(): number | undefined;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface ConnectionLimits {
 /** Largest message in UTF-16 units: an event is at most 900 KiB. */
 const maxMessageLength = 2 * 1024 * 1024;
 
-/** Opens a stream of Server-Sent Events. Throws a RequestError, or the reason of an aborted signal. */
+/** Opens a stream of Server-Sent Events. Throws a RequestError or an aborted signal's reason. */
 export async function connect(
   url: string,
   headers: Headers,
@@ -35,7 +35,7 @@ export async function connect(
   if (signal?.aborted) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });
 
-  /** Waits for what the connection gives next. Only while somebody waits can it be late: its reader may take all the time that it needs. */
+  /** Awaits the next data with the idle timeout. The timer runs only during a read, so a slow consumer does not cause a timeout. */
   async function next<Value>(given: () => Promise<Value>): Promise<Value> {
     const late = new TimeoutError(`GET ${url} has sent nothing for ${idleTimeoutMs} ms`);
     const timer = setTimeout(() => ended.abort(late), Math.min(idleTimeoutMs, longestTimerMs));
@@ -58,7 +58,7 @@ export async function connect(
     const response = await next(() => fetch(url, init));
     if (response.status !== 200) throw failureOf(`GET ${url}`, response, await next(() => response.text()));
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      throw new ResponseError('The response is no stream of events', 200);
+      throw new ResponseError('The response is not an event stream: its content type must be text/event-stream', 200);
     }
     return { ...messagesOf(response.body!.getReader(), next), close };
   } catch (error) {

@@ -6,7 +6,7 @@ import { createClient, type Reconnect, type StreamedEvent, type StreamOptions } 
 
 let server: Server;
 let connections: { request: IncomingMessage; response: ServerResponse }[];
-/** Responses to the connections in their order; further ones get none. */
+/** Responses to the connections in order. Further connections get none. */
 let script: ((response: ServerResponse) => unknown)[];
 
 beforeEach(async () => {
@@ -55,7 +55,7 @@ const refused =
     response.writeHead(status, headers).end(JSON.stringify({ error: { code, message: code } }));
 const lastEventIds = () => connections.map(({ request }) => request.headers['last-event-id']);
 
-/** Takes so many events, and ends the stream. */
+/** Reads that many events, and ends the stream. */
 async function take(stream: AsyncIterable<StreamedEvent>, count: number): Promise<StreamedEvent[]> {
   const taken: StreamedEvent[] = [];
   for await (const event of stream) if (taken.push(event) === count) break;
@@ -63,7 +63,7 @@ async function take(stream: AsyncIterable<StreamedEvent>, count: number): Promis
 }
 
 describe('a stream of events', () => {
-  it('has each event with its sequence, of the asked kinds and after the asked place', async () => {
+  it('has each event with its sequence, filtered by kind and after a sequence', async () => {
     script = [streamOf(': welcome\n\n', eventOf(8, 'Ada'), eventOf(9))];
     const events = await take(open({ types: ['contact.*', 'order.declined'], afterSequence: 7 }), 2);
     expect(events).toMatchObject([{ id: 'e8', sequence: 8, data: { contact: { name: 'Ada' } } }, { sequence: 9 }]);
@@ -72,20 +72,20 @@ describe('a stream of events', () => {
     expect(request.headers).toMatchObject({ 'last-event-id': '7', authorization: 'Bearer cp_test_key' });
   });
 
-  it('begins after the latest event, so that one that breaks before its first misses none', async () => {
+  it('starts after the latest event, so that a stream that breaks before its first event misses none', async () => {
     script = [broken(), streamOf(eventOf(41))];
     expect(await take(open(), 1)).toMatchObject([{ sequence: 41 }]);
     expect(lastEventIds()).toEqual(['40', '40']);
   });
 
-  it('resumes where it broke or ended, and shows nothing twice', async () => {
+  it('resumes where it broke or ended, without duplicates', async () => {
     script = [broken(eventOf(1), eventOf(2)), ended(eventOf(2), eventOf(3)), ended('id: 5\n\n'), streamOf(eventOf(6))];
     const events = await take(open({ afterSequence: 0 }), 4);
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 6]);
     expect(lastEventIds()).toEqual(['0', '2', '3', '5']);
   });
 
-  it('resumes after 429, 5xx, what is no response of the API, and silence', async () => {
+  it('resumes after 429, 5xx, a response of another server, and silence', async () => {
     const silent = streamOf(': welcome\n\n');
     const page = (response: ServerResponse) => response.writeHead(502).end('<h1>Bad gateway</h1>');
     const busy = refused(429, 'rate_limited', { 'retry-after': '0' });
@@ -97,7 +97,7 @@ describe('a stream of events', () => {
     expect(codes).toEqual(['rate_limited', 'service_unavailable', 'unexpected_response', 'timed_out']);
   });
 
-  it('waits as long as retry: and Retry-After ask for', async () => {
+  it('waits as long as retry: and Retry-After ask', async () => {
     script = [ended('retry: 700\n\n'), refused(429, 'rate_limited', { 'retry-after': '1' }), streamOf(eventOf(1))];
     const told: number[] = [];
     await take(open({ afterSequence: 0, onReconnect: ({ afterMs }) => told.push(afterMs) }), 1);
@@ -141,7 +141,7 @@ describe('a stream of events', () => {
     await waitFor('the end of the connection', () => connections[0]!.response.destroyed);
   });
 
-  it('ends with the reason of its signal, while it waits for an event or for another connection', async () => {
+  it('ends with the reason of its signal, while it waits for an event or before a reconnect', async () => {
     const reading = new AbortController();
     script = [streamOf(eventOf(1))];
     const stream = open({ afterSequence: 0, signal: reading.signal });
@@ -157,7 +157,7 @@ describe('a stream of events', () => {
     await expect(other.next()).rejects.toThrow('enough');
   });
 
-  it('has no deadline for who reads it', async () => {
+  it('does not time out while its consumer is slow', async () => {
     script = [streamOf(eventOf(1))];
     const stream = open({ afterSequence: 0, idleTimeoutMs: 2_000 });
     await stream.next();

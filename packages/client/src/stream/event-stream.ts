@@ -7,37 +7,37 @@ import { addressOf, type ClientOptions, send } from '../requests/send.ts';
 import { type Connection, connect } from './connection.ts';
 import type { SseMessage } from './sse-parser.ts';
 
-/** Options of a stream of events. */
+/** Options of an event stream. */
 export interface StreamOptions {
   /** Kinds such as `order.declined`, families such as `order.*`, or `*`; default: all. */
   types?: readonly EventFilter[] | undefined;
-  /** Begins after the event with this `sequence`, at most 30 days back; default: with the next event that happens. */
+  /** Start after the event with this `sequence`, at most 30 days back. Default: start with the next event. */
   afterSequence?: number | undefined;
-  /** Ends the stream: its iteration rejects with the signal's reason. */
+  /** Aborts the stream. Its iteration rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds without a byte after which the connection counts as broken; default 45,000: the platform sends a comment every 15 s. */
+  /** Milliseconds without a byte after which the connection counts as broken. Default: 45,000, since the platform sends a comment every 15 s. */
   idleTimeoutMs?: number | undefined;
-  /** Called whenever a connection is open. */
+  /** Called when a connection has opened. */
   onOpen?: (() => void) | undefined;
-  /** Called whenever a connection ended and another will be opened. */
+  /** Called when a connection has ended, before the stream reconnects. */
   onReconnect?: ((reconnect: Reconnect) => void) | undefined;
 }
 
-/** A connection that will be opened again. */
+/** A reconnect that is about to happen. */
 export interface Reconnect {
-  /** Why the last one ended; undefined if the platform ended it. */
+  /** Why the last connection ended; undefined if the platform closed it. */
   error: Error | undefined;
   /** Milliseconds until the next attempt. */
   afterMs: number;
 }
 
-/** An event with its `sequence`: an account's events are numbered from 1 without gaps. */
+/** An event with its `sequence`. An account's events are numbered from 1 without gaps. */
 export type StreamedEvent = Event & { sequence: number };
 
-/** Events as they happen. It connects when it is first asked for one, and disconnects when the loop over it ends. */
+/** Events as they happen. The stream connects on the first read and disconnects when the loop ends. */
 export type EventStream = AsyncGenerator<StreamedEvent, void, undefined>;
 
-/** An event as its text: the envelope as JSON. */
+/** An event whose envelope is still JSON text. */
 export interface EventRecord {
   sequence: number;
   text: string;
@@ -45,24 +45,24 @@ export interface EventRecord {
 
 const path = '/v1/events/stream';
 const longestBackoffMs = 30_000;
-/** Longest wait until a stream is opened again, whatever the platform asks for. */
+/** Longest wait before a reconnect in milliseconds, even if the platform asks for more. */
 const longestWaitMs = 3_600_000;
 
-/** Iterates over events as they happen, as `Client` describes it. */
+/** Iterates over events as they happen; see `Client.events.stream`. */
 export async function* streamEvents(client: ClientOptions, options: StreamOptions): EventStream {
   for await (const { sequence, text } of streamRecords(client, options)) {
     const event = jsonOf(text) as Event | null | undefined;
-    if (typeof event?.type !== 'string') throw new ResponseError('An entry of the stream is no event', 200, text);
+    if (typeof event?.type !== 'string') throw new ResponseError('An entry of the stream is not an event', 200, text);
     yield { ...event, sequence } as StreamedEvent;
   }
 }
 
-/** Iterates over the same events as they were sent. */
+/** Iterates over the same events as JSON text. */
 export async function* streamRecords(
   client: ClientOptions,
   options: StreamOptions,
 ): AsyncGenerator<EventRecord, void, undefined> {
-  // Without a place of its own a connection that breaks before its first event would resume with a gap.
+  // Without a start sequence, a connection that breaks before its first event would resume with a gap.
   let last = options.afterSequence ?? (await newestSequence(client, options.signal));
   let connection: Connection | undefined;
   for (let failures = 1; ; failures++) {
@@ -107,16 +107,16 @@ export async function newestSequence(client: ClientOptions, signal: AbortSignal 
   return (data as Page<{ sequence: number }>).data[0]?.sequence ?? 0;
 }
 
-/** Returns messages with their ids as sequences. Throws ResponseError for an id that is none. */
+/** Returns messages with their ids as sequences. Throws ResponseError if an id is not a sequence. */
 function* recordsOf(messages: SseMessage[]): Generator<EventRecord> {
   for (const { id, data } of messages) {
     if (id === undefined || !/^\d{1,15}$/.test(id))
-      throw new ResponseError(`An event of the stream has the id ${id}`, 200, data);
+      throw new ResponseError(`An event of the stream must have a sequence as its id, not ${id}`, 200, data);
     yield { sequence: Number(id), text: data };
   }
 }
 
-/** Returns whether the stream may be opened again after an error: not where the API refuses it, nor where this is no stream of events. */
+/** Returns whether to reconnect after an error. Refusals and responses that are not an event stream are final. */
 function isTemporary(error: unknown): error is Error {
   if (error instanceof ConnectionError || error instanceof TimeoutError) return true;
   if (!isRequestError(error)) return false;

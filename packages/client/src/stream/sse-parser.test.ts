@@ -8,7 +8,7 @@ const parse = (...pieces: string[]) => {
 };
 
 describe('a stream of Server-Sent Events', () => {
-  it('has messages with the id of their own or of the one before', () => {
+  it('has messages with their own id or the previous one', () => {
     const text = 'data: early\n\nid: 7\nevent: order.created\ndata: {"a":1}\n\ndata:next\n\nid\ndata: none\n\n';
     expect(parse(text).messages).toEqual([
       { id: undefined, data: 'early' },
@@ -18,7 +18,7 @@ describe('a stream of Server-Sent Events', () => {
     ]);
   });
 
-  it('may have comments, unknown fields, several lines of data, and an id alone', () => {
+  it('may have comments, unknown fields, several lines of data, and only an id', () => {
     const text = ': hello\n\nfoo: bar\n\ndata: one\ndata:  two\ndata\n\nid: 9\n\n: bye\n\n';
     expect(parse(text).messages).toEqual([
       { id: undefined, data: 'one\n two\n' },
@@ -26,17 +26,17 @@ describe('a stream of Server-Sent Events', () => {
     ]);
   });
 
-  it('may ask to wait before the next connection', () => {
+  it('may set the reconnect delay', () => {
     expect(parse('retry: 3000\n\n').retryMs).toBe(3000);
     expect(parse('retry: 3000\nretry: soon\n\n').retryMs).toBe(3000);
     expect(parse('data: x\n\n').retryMs).toBeUndefined();
   });
 
-  it('keeps a message that is not whole to itself', () => {
+  it('does not return an incomplete message', () => {
     expect(parse('id: 1\ndata: one\n').messages).toEqual([]);
   });
 
-  it('means the same in whatever pieces it comes, and with each kind of line end', () => {
+  it('parses the same in any chunks and with any line ends', () => {
     const line = fc.constantFrom('data: a', 'data', 'id: 1', ': c', 'x: y', '', '', 'retry: 5', 'data: é😀:');
     const end = fc.constantFrom('\n', '\r\n', '\r');
     fc.assert(
@@ -52,7 +52,7 @@ describe('a stream of Server-Sent Events', () => {
     );
   });
 
-  it('has no message longer than the bound, in one line or in many; comments count for none', () => {
+  it('has no message longer than the limit, in one line or many, without counting comments', () => {
     const push = (text: string) => () => parse(...text.match(/[\s\S]{1,7}/g)!);
     expect(push(`data:${'x'.repeat(995)}\n\n`)).not.toThrow();
     expect(push(`data:${'x'.repeat(996)}\n\n`)).toThrow(RangeError);

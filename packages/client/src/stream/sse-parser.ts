@@ -1,18 +1,18 @@
-/** A message of a Server-Sent Events stream: `id` is the last one that the stream gave. One without data only gives an id. */
+/** A message of a Server-Sent Events stream. `id` is the stream's last id. A message may have an id and no data. */
 export interface SseMessage {
   id: string | undefined;
   data: string;
 }
 
-/** A parser of one stream's text, as it comes in pieces of any size. */
+/** Parses one stream, in chunks of any size. */
 export interface SseParser {
-  /** Returns the messages that a piece completes. Throws RangeError for one longer than the bound. */
+  /** Returns the messages that a chunk completes. Throws RangeError for a message longer than the limit. */
   push(piece: string): SseMessage[];
-  /** Milliseconds after which the stream asked to reconnect, by its latest `retry:`. */
+  /** The reconnect delay in milliseconds of the latest `retry:` field. */
   readonly retryMs: number | undefined;
 }
 
-/** Returns a parser of Server-Sent Events as the HTML standard has them, whose messages have at most `maxLength` UTF-16 units. */
+/** Returns a parser of Server-Sent Events, by the HTML standard. A message has at most `maxLength` UTF-16 units. */
 export function createSseParser(maxLength: number): SseParser {
   let line = '';
   let followsReturn = false;
@@ -42,7 +42,7 @@ export function createSseParser(maxLength: number): SseParser {
     return message;
   }
 
-  /** Adds to the line, which is not looked at before it is whole: a byte at a time costs no more than all at once. */
+  /** Adds to the line. A line is parsed only once it is complete, so one-byte chunks cost no more than large ones. */
   function append(part: string): void {
     length += part.length;
     if (length > maxLength) throw new RangeError(`a message of the stream is longer than ${maxLength} characters`);
@@ -62,7 +62,7 @@ export function createSseParser(maxLength: number): SseParser {
         append(piece.slice(start, index));
         const message = readLine();
         if (message) messages.push(message);
-        // Comments keep a connection alive for days: they count for no message.
+        // Keep-alive comments do not count towards a message's length, since a connection may last for days.
         if (line.startsWith(':')) length -= line.length;
         line = '';
         start = piece.startsWith('\r\n', index) ? index + 2 : index + 1;

@@ -1,7 +1,7 @@
-/** Text or bytes of a request's body. */
+/** A request's raw body, as a string or bytes. */
 export type WebhookBody = string | Uint8Array | ArrayBuffer;
 
-/** Returns a secret's signature of a delivery by Standard Webhooks: 32 bytes. Throws TypeError if the secret is none, or the body neither text nor bytes. */
+/** Returns a delivery's 32-byte signature, by Standard Webhooks. Throws TypeError for a malformed secret, or a body that is not a string or bytes. */
 export async function signatureOf(
   secret: string,
   id: string,
@@ -19,8 +19,8 @@ export async function signatureOf(
 }
 
 /**
- * Returns the headers of a delivery as the platform sends them, for tests of your own receiver. `id` is the event's id; `timestamp` is the
- * time of the try, default now.
+ * Returns a delivery's headers as the platform sends them, to test your receiver. `id` is the event's id. `timestamp` is the time of the
+ * attempt. Default: now.
  */
 export async function signWebhook(
   body: WebhookBody,
@@ -32,7 +32,7 @@ export async function signWebhook(
   return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${signature}` };
 }
 
-/** Returns whether bytes are the same, in a time that tells nothing of where they differ. */
+/** Compares bytes in constant time. */
 export function isSame(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   let difference = 0;
@@ -40,7 +40,7 @@ export function isSame(one: Uint8Array, other: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** Returns the bytes of a base64 text; undefined if it is none. */
+/** Returns the bytes of a base64 string; undefined if it is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -51,9 +51,9 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
 
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {
   const key = fromBase64(secret.replace(/^whsec_/, ''));
-  // The secret itself belongs into no log.
+  // The message must not contain the secret, since it may be logged.
   if (!key || key.length === 0)
-    throw new TypeError('A secret must be whsec_ and base64, as the endpoint was created with');
+    throw new TypeError("A secret must be whsec_ and base64, as the endpoint's creation returned it");
   return key;
 }
 
@@ -61,6 +61,6 @@ function bytesOf(body: WebhookBody): Uint8Array {
   if (typeof body === 'string') return new TextEncoder().encode(body);
   if (ArrayBuffer.isView(body)) return body;
   if (body instanceof ArrayBuffer) return new Uint8Array(body);
-  // A framework that has parsed it, which is the usual mistake: nothing signed is left of it.
-  throw new TypeError('body must be the body of the request as it was received, as text or bytes: not parsed');
+  // Usually a framework has parsed the body, so the signed bytes are lost.
+  throw new TypeError("body must be the request's raw body as a string or bytes, not parsed");
 }

@@ -15,7 +15,7 @@ const body = JSON.stringify({
 });
 const now = new Date();
 
-/** Returns the headers of a delivery as the reference library signs it. */
+/** Returns the headers of a delivery that the reference library signed. */
 const signed = (text = body, keys: readonly string[] = [secret], at = now) => ({
   'webhook-id': id,
   'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
@@ -33,7 +33,7 @@ async function faultOf(headers: Record<string, string>, text = body, at = now): 
 }
 
 describe('a delivery that the reference library signed', () => {
-  it('is verified, as text and as bytes', async () => {
+  it('is verified, as a string and as bytes', async () => {
     const event = await verifyWebhook(signed(), body, secret);
     expect(event).toEqual(JSON.parse(body));
     const bytes = new TextEncoder().encode(body);
@@ -42,15 +42,15 @@ describe('a delivery that the reference library signed', () => {
     expect(await verifyWebhook(signed(), bytes.buffer, secret)).toEqual(event);
   });
 
-  it('is not taken parsed: the error says what is wanted', async () => {
+  it('is refused if it is parsed, with an error that says what to pass', async () => {
     for (const parsed of [JSON.parse(body), undefined, null, [1], 5]) {
       await expect(verifyWebhook(signed(), parsed as never, secret)).rejects.toThrow(
-        new TypeError('body must be the body of the request as it was received, as text or bytes: not parsed'),
+        new TypeError("body must be the request's raw body as a string or bytes, not parsed"),
       );
     }
   });
 
-  it('is verified by either secret while both sign, and by any of several', async () => {
+  it('is verified with either secret while both sign, and with any of several', async () => {
     await verifyWebhook(signed(body, [other, secret]), body, secret);
     await verifyWebhook(signed(body, [secret]), body, [other, secret]);
     const newer = `v1a,AAAA v2,x ${signed()['webhook-signature']}`;
@@ -58,7 +58,7 @@ describe('a delivery that the reference library signed', () => {
     await verifyWebhook(signed(), body, secret.slice('whsec_'.length));
   });
 
-  it('is verified from headers in each form', async () => {
+  it('is verified with headers in any form', async () => {
     const headers = signed();
     const pairs = Object.entries(headers);
     const forms = [
@@ -68,7 +68,7 @@ describe('a delivery that the reference library signed', () => {
       Object.fromEntries(pairs.map(([name, value]) => [name, [value]])),
       { ...headers, 'webhook-signature': ['v1,AAAA', headers['webhook-signature']], 'x-other': undefined },
       { ...headers, 'webhook-signature': `v1,AAAA, ${headers['webhook-signature']}` },
-      // A header whose name is that of a method.
+      // A header with the name of a method.
       { ...headers, get: 'a header' },
     ];
     for (const form of forms) await verifyWebhook(form, body, secret);
@@ -76,7 +76,7 @@ describe('a delivery that the reference library signed', () => {
 });
 
 describe('a delivery is refused', () => {
-  it('with another body, secret, id, time or signature', async () => {
+  it('for another body, secret, id, time or signature', async () => {
     expect(await faultOf(signed(), body.replace('Zoë', 'Zoe'))).toBe('wrong_signature');
     expect(await faultOf(signed(), JSON.stringify(JSON.parse(body), null, 1))).toBe('wrong_signature');
     expect(await faultOf(signed(body, [other]))).toBe('wrong_signature');
@@ -88,7 +88,7 @@ describe('a delivery is refused', () => {
     }
   });
 
-  it('without one of the headers, or with a time that is none', async () => {
+  it('without one of the headers, or with a malformed time', async () => {
     for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) {
       const headers: Record<string, string> = signed();
       delete headers[name];
@@ -99,7 +99,7 @@ describe('a delivery is refused', () => {
     }
   });
 
-  it('more than five minutes from its time, on either side', async () => {
+  it('more than five minutes before or after its time', async () => {
     const at = (seconds: number) => new Date((Math.floor(now.getTime() / 1000) + seconds) * 1000);
     expect(await faultOf(signed(), body, at(300))).toBeUndefined();
     expect(await faultOf(signed(), body, at(301))).toBe('timestamp_too_old');
@@ -107,19 +107,19 @@ describe('a delivery is refused', () => {
     expect(await faultOf(signed(), body, at(-301))).toBe('timestamp_too_new');
   });
 
-  it('if it is signed and no event', async () => {
+  it('if it is signed but not an event', async () => {
     for (const text of ['', 'hello', 'null', '[]', '{"type":1}'])
       expect(await faultOf(signed(text), text)).toBe('malformed_body');
   });
 });
 
 describe('secrets', () => {
-  it('that are missing, as a variable of the environment that is not set, are said to be', async () => {
+  it('that are missing, such as an unset environment variable, are reported', async () => {
     for (const missing of [undefined, '', [], ['', secret]] as string[][])
       await expect(verifyWebhook(signed(), body, missing)).rejects.toThrow('The secret is missing: give the whsec_…');
   });
 
-  it('that are none are the fault of who gave them, and are not told', async () => {
+  it('that are malformed throw a TypeError that does not contain them', async () => {
     for (const wrong of ['whsec_', '', 'whsec_not base64', []]) {
       const error = await verifyWebhook(signed(), body, wrong).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(TypeError);
@@ -129,7 +129,7 @@ describe('secrets', () => {
 });
 
 describe('signWebhook', () => {
-  it('signs as the reference library verifies', async () => {
+  it('signs so that the reference library verifies it', async () => {
     const headers = await signWebhook(body, secret, { id });
     expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
     expect(await signWebhook(body, secret, { id, timestamp: now })).toEqual(signed());
@@ -137,7 +137,7 @@ describe('signWebhook', () => {
 });
 
 describe('an event', () => {
-  it('is narrowed by its type, though there may be kinds that are newer', () => {
+  it('is narrowed by its type, although newer kinds may exist', () => {
     const told = (event: Event): string => {
       switch (event.type) {
         case 'contact.created':

@@ -1,13 +1,13 @@
 import type { Event } from '../generated/types.ts';
 import { fromBase64, isSame, signatureOf, type WebhookBody } from './signature.ts';
 
-/** Headers of a request: a Headers object, an object of texts or of lists of texts, or a list of pairs. Names count in any case. */
+/** A request's headers: a Headers object, an object of strings or string arrays, or an array of pairs. Names are case-insensitive. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | readonly (readonly [string, string])[];
 
-/** Why a request is no delivery of the platform. */
+/** Why a request is not a delivery of the platform. */
 export type WebhookFault =
   | 'missing_header'
   | 'malformed_header'
@@ -16,7 +16,7 @@ export type WebhookFault =
   | 'wrong_signature'
   | 'malformed_body';
 
-/** A request that is no delivery of the platform: respond with 400 or 401, and do nothing else. */
+/** The request is not a delivery of the platform. Respond with 400 or 401, and do nothing else. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
   readonly reason: WebhookFault;
@@ -27,13 +27,13 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** Seconds by which a delivery's time may differ from this machine's, before and after. */
+/** Seconds by which a delivery's time may differ from the local clock, in either direction. */
 const toleranceSeconds = 300;
 
 /**
- * Returns the event of a delivery, after its signature was verified by Standard Webhooks. `body` is the request's body exactly as it was
- * received: parsing it and writing it again changes it. Give both secrets while a rotation's overlap lasts. Rejects with
- * WebhookVerificationError, or with TypeError if a secret is none or the body neither text nor bytes.
+ * Verifies a delivery's signature, by Standard Webhooks, and returns its event. `body` must be the raw body, since parsing and
+ * serializing it changes the bytes. During a rotation's overlap, pass both secrets. Rejects with WebhookVerificationError, or with
+ * TypeError for a malformed secret or a body that is not a string or bytes.
  */
 export async function verifyWebhook(
   headers: WebhookHeaders,
@@ -45,22 +45,22 @@ export async function verifyWebhook(
   const signatures = signaturesIn(headerOf(headers, 'webhook-signature'));
   requireRecent(timestamp, now);
   const keys = typeof secrets === 'string' ? [secrets] : (secrets ?? []);
-  // An environment variable that is not set, most often: JavaScript gives undefined, a shell an empty text.
+  // Usually an unset environment variable: undefined in JavaScript, an empty string from a shell.
   if (keys.length === 0 || keys.some((key) => !key))
     throw new TypeError(
-      'The secret is missing: give the whsec_… that the endpoint was created with, or that listen prints',
+      "The secret is missing: pass the whsec_… that the endpoint's creation returned, or that listen prints",
     );
   const expected = await Promise.all(keys.map((secret) => signatureOf(secret, id, timestamp, body)));
   const isSigned = expected.some((each) => signatures.some((signature) => isSame(each, signature)));
   if (!isSigned)
-    throw new WebhookVerificationError('wrong_signature', 'No signature is of this body with one of the secrets');
+    throw new WebhookVerificationError('wrong_signature', 'No signature matches this body and one of the secrets');
   return eventOf(body);
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string {
   const values = valuesOf(headers, name);
   if (values.length === 0) throw new WebhookVerificationError('missing_header', `The header ${name} is missing`);
-  // A list of signatures may come as several headers; one id or time may not.
+  // Several signature headers make one list. Several ids or timestamps are malformed.
   return name === 'webhook-signature' ? values.join(' ') : values.join(', ');
 }
 
@@ -73,7 +73,7 @@ function valuesOf(headers: WebhookHeaders, name: string): readonly string[] {
   return entries.flatMap(([each, value]) => (each.toLowerCase() === name && value !== undefined ? value : []));
 }
 
-/** Returns the signatures of a list that spaces separate, or commas where there were several headers. */
+/** Returns the signatures of a list, separated by spaces, or by commas if there were several headers. */
 function signaturesIn(header: string): Uint8Array[] {
   const listed = header.matchAll(/(?:^|[ ,])v1,([\w+/=]+)/g);
   return [...listed].flatMap(([, signature]) => fromBase64(signature!) ?? []);
@@ -98,7 +98,7 @@ function eventOf(body: WebhookBody): Event {
     const event = JSON.parse(text) as Event | null;
     if (typeof event?.type === 'string') return event;
   } catch {
-    // The error below says it.
+    // Reported below.
   }
-  throw new WebhookVerificationError('malformed_body', 'The body is signed, but is no event');
+  throw new WebhookVerificationError('malformed_body', 'The body is signed, but is not an event');
 }

@@ -21,10 +21,10 @@ type Failed = AccountHealth['messages']['failed_24h'][number];
 type Channel = AccountHealth['messages']['channels'][number];
 type Endpoint = AccountHealth['endpoints'][number];
 
-/** Number of waiting messages up to which they are counted. */
+/** Waiting messages are counted up to this number. */
 const mostHeld = 1_000;
 
-/** Status by which traces of requests with an error code are found; of a code with several, their class is. */
+/** HTTP statuses of error codes, to filter traces. Codes with several statuses are filtered by 4xx. */
 const statusOf: Record<string, string> = {
   rate_limited: '429',
   key_required: '401',
@@ -36,7 +36,7 @@ const statusOf: Record<string, string> = {
   service_unavailable: '503',
 };
 
-/** Refused requests of the last hour by error code; nothing where none was. */
+/** Refused requests of the last hour by error code; empty if there are none. */
 export function Refusals({ account, health }: Part) {
   const { total, by_code } = health.requests.last_hour;
   const rows = Object.entries(by_code).map(([code, refused]) => ({ code, refused }));
@@ -74,7 +74,7 @@ export function Refusals({ account, health }: Part) {
   );
 }
 
-/** Messages that failed within a day, by channel and error code. */
+/** Messages that failed in the last 24 hours, by channel and error code. */
 export function FailedMessages({ account, health }: Part) {
   const failed = health.messages.failed_24h;
   const named = { id: account.id, name: account.name };
@@ -101,7 +101,7 @@ export function FailedMessages({ account, health }: Part) {
       header: '',
       kind: 'actions',
       cell: ({ code }) => (
-        <ActionButton label={`Resend those with ${code}`} make={() => resendAction(named, code)}>
+        <ActionButton label={`Resend messages with ${code}`} make={() => resendAction(named, code)}>
           Resend
         </ActionButton>
       ),
@@ -117,13 +117,13 @@ export function FailedMessages({ account, health }: Part) {
         columns={columns}
         rows={failed}
         rowKey={({ channel, code }) => `${channel} ${code}`}
-        empty={noneOf('No message failed within a day.', goneOf(health, 'messaging'))}
+        empty={noneOf('No message failed in the last 24 hours.', goneOf(health, 'messaging'))}
       />
     </Section>
   );
 }
 
-/** Returns a service that did not reply, so that nothing of it is known; none where it did. */
+/** Returns the service if it did not reply; an empty array if it did. */
 function goneOf({ gone }: AccountHealth, service: AccountHealth['gone'][number]): string[] {
   return gone.includes(service) ? [service] : [];
 }
@@ -137,7 +137,7 @@ export function Channels({ health }: { health: AccountHealth }) {
         columns={channelColumns}
         rows={health.messages.channels}
         rowKey={({ channel }) => channel}
-        empty={noneOf('The account has set up no channel.', goneOf(health, 'messaging'))}
+        empty={noneOf('The account has no channels.', goneOf(health, 'messaging'))}
       />
     </Section>
   );
@@ -167,19 +167,19 @@ const channelColumns: Column<Channel>[] = [
   { id: 'error', header: 'Error', kind: 'wide', cell: (channel) => <ChannelError channel={channel} /> },
 ];
 
-/** Why a channel fails, what waits for it, and who ends that: operators never see credentials. */
+/** Why a channel fails, how many messages wait, and that the customer must fix it, since operators never see credentials. */
 function ChannelError({ channel: { status, error, held } }: { channel: Channel }) {
   if (status !== 'failing') return <span className="none">–</span>;
   return (
     <>
       {error && <span className="error-text">{sentence(error)}</span>} {held >= mostHeld ? 'At least ' : ''}
-      {countOf(held, 'message waits', 'messages wait')}. The customer sets the channel up again; then they go out by
-      themselves.
+      {countOf(held, 'message waits', 'messages wait')}. After the customer sets up the channel again, waiting messages
+      are sent automatically.
     </>
   );
 }
 
-/** Webhook endpoints of the account, with what failed within a day. */
+/** Webhook endpoints of the account, with the failed deliveries of the last 24 hours. */
 export function AccountEndpoints({ account, health }: Part) {
   const columns: Column<Endpoint>[] = [
     endpointColumns.url,
@@ -214,19 +214,19 @@ export function AccountEndpoints({ account, health }: Part) {
         columns={columns}
         rows={health.endpoints}
         rowKey={({ id }) => id}
-        empty={noneOf('The account has no webhook endpoint.', goneOf(health, 'webhooks'))}
+        empty={noneOf('The account has no webhook endpoints.', goneOf(health, 'webhooks'))}
       />
     </Section>
   );
 }
 
-/** Number of an endpoint's deliveries, which leads to them; a zero stands back. */
+/** The number of an endpoint's deliveries as a link; 0 is dimmed. */
 function EndpointCount({ id, value }: { id: string; value: number }) {
   if (value === 0) return <span className="none">0</span>;
   return <EndpointLink id={id}>{count(value)}</EndpointLink>;
 }
 
-/** Plans of the account's agents that failed within a day; nothing where none did. */
+/** The agents' failed plans of the last 24 hours; empty if there are none. */
 export function Plans({ account, health }: Part) {
   const { failed_24h: failed, last_error } = health.plans;
   if (failed === 0) return null;
@@ -236,7 +236,7 @@ export function Plans({ account, health }: Part) {
         <Link to="/traces" search={{ account: account.id, status: 'error' }}>
           {countOf(failed, 'plan')}
         </Link>{' '}
-        failed within a day. {last_error && <span className="error-text">{last_error}</span>}
+        failed in the last 24 hours. {last_error && <span className="error-text">{last_error}</span>}
       </p>
     </Section>
   );

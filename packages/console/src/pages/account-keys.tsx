@@ -16,7 +16,7 @@ import { Section } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 
-/** Whether a key works, and where it does not, whether somebody still tries it. */
+/** Whether a key is valid, and if not, whether it is still used. */
 function KeyState({ value, isUsed }: { value: Key; isUsed: boolean }) {
   const ended = endedAt(value);
   if (!ended && !value.expires_at) return <>valid</>;
@@ -28,7 +28,7 @@ function KeyState({ value, isUsed }: { value: Key; isUsed: boolean }) {
   );
 }
 
-/** A key's rate limit. Of one that is over it also whose it is, and who changed it: a limit may have been lowered by one of us. */
+/** A key's rate limit. If the key exceeded it, also shows whose limit it is, and links to the audit log, since an operator may have lowered it. */
 function Rate(props: { value: Key; use: AccountHealth['keys'][number] | undefined; account: Account }) {
   const { value, use, account } = props;
   const own = value.rate_limit;
@@ -45,10 +45,10 @@ function Rate(props: { value: Key; use: AccountHealth['keys'][number] | undefine
   );
 }
 
-/** Requests of the last hour with each key that was used, by the key's id. */
+/** Requests of the last hour by key id. */
 type Use = Map<string, AccountHealth['keys'][number]>;
 
-/** Number of a key's requests, and of those beyond its limit; a dash where it was not used. */
+/** The number of a key's requests, and of those that were limited; a dash if the key was not used. */
 function Used({ use, account }: { use: AccountHealth['keys'][number] | undefined; account: Account }) {
   if (!use) return <span className="none">–</span>;
   return (
@@ -119,7 +119,7 @@ const keyColumns = (account: Account, uses: Use): Column<Key>[] => [
   },
 ];
 
-/** The keys of an account with their use in the last hour, as far as `health` is known. */
+/** The keys of an account, with their use in the last hour once `health` is loaded. */
 export function Keys(props: { account: Account; keys: Listed<Key>; health: AccountHealth | undefined }) {
   const { account, keys, health } = props;
   const columns = useMemo(
@@ -135,7 +135,7 @@ export function Keys(props: { account: Account; keys: Listed<Key>; health: Accou
           columns={columns}
           rows={keys.items}
           rowKey={({ id }) => id}
-          empty="The account has no key."
+          empty="The account has no keys."
           rowClass={(key) => (endedAt(key) ? 'ended' : undefined)}
         />
       )}

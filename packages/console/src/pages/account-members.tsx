@@ -4,7 +4,7 @@ import { type Listed, Loading, More } from '../ui/lists.tsx';
 import { Section } from '../ui/page.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 
-/** The team of an account. */
+/** The team members of an account. */
 export function Members({ account, members }: { account: Account; members: Listed<Member> }) {
   const columns: Column<Member>[] = [
     { id: 'name', header: 'Member', cell: ({ name }) => name },
@@ -31,7 +31,7 @@ export function Members({ account, members }: { account: Account; members: Liste
           columns={columns}
           rows={members.items}
           rowKey={({ id }) => id}
-          empty="The account has no member."
+          empty="The account has no members."
           rowClass={({ active }) => (active ? undefined : 'ended')}
         />
       )}

@@ -22,10 +22,10 @@ import { Keys } from './account-keys.tsx';
 import { Members } from './account-members.tsx';
 import { AuditTable } from './audit-table.tsx';
 
-/** Changes that the page shows. */
+/** Number of changes that the page shows. */
 const changes = 8;
 
-/** One account: what it is, what it meets, and what can be changed. */
+/** One account with its settings, health, keys, members and actions. */
 export function AccountPage({ id }: { id: string }) {
   const params = { account_id: id };
   const { data, isLoading, error } = useResource('GET /admin/accounts/{account_id}', { params });
@@ -79,12 +79,7 @@ export function AccountPage({ id }: { id: string }) {
           >
             <Loading {...audit} />
             {audit.isLoaded && (
-              <AuditTable
-                isOfOneAccount
-                label="Last changes"
-                rows={audit.items}
-                empty="Nobody changed anything of this account yet."
-              />
+              <AuditTable isOfOneAccount label="Last changes" rows={audit.items} empty="No changes yet." />
             )}
           </Section>
         </>
@@ -131,7 +126,7 @@ function AccountFacts({ account, health }: { account: Account; health: AccountHe
   );
 }
 
-/** Modules whose operations are refused, each with what ends that; a sandbox has those of its account. */
+/** Modules whose operations are refused, each with a button to switch it on. A sandbox has the modules of its account. */
 function ModulesOff({ account, off }: { account: Account; off: AccountHealth['modules_off'] }) {
   const isInPlan = (name: (typeof off)[number]) => account.plan.modules.includes(name);
   return (
@@ -150,7 +145,7 @@ function ModulesOff({ account, off }: { account: Account; off: AccountHealth['mo
   );
 }
 
-/** The account of a sandbox, which has its keys and modules. */
+/** A link to the live account of a sandbox, which has its keys and modules. */
 function OwnerLink({ sandbox }: { sandbox: string }) {
   const [owner] = useResource('GET /admin/accounts', { query: { q: sandbox } }, false).data?.data ?? [];
   if (!owner) return null;

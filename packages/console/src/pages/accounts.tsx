@@ -58,7 +58,7 @@ function createAction(): Action {
   return {
     title: 'Create account',
     confirm: 'Create',
-    touches: 'Creates one account and its sandbox. It has no key yet.',
+    touches: 'Creates one account and its sandbox. A new account has no keys.',
     fields: [
       { name: 'name', label: 'Name', maxLength: 200, isRequired: true },
       { name: 'timezone', label: 'Timezone', value: 'UTC', isRequired: true, hint: 'Such as Europe/Berlin.' },
@@ -88,7 +88,7 @@ function createAction(): Action {
 
 const fields = [{ name: 'q', label: 'Name or id', maxLength: 200 }];
 
-/** Accounts, newest first; any account by a part of its name, or by its id or that of its sandbox. */
+/** All accounts, newest first. The filter finds accounts by part of the name, by id, or by the sandbox's id. */
 export function AccountsPage({ filters }: { filters: { q?: string } }) {
   const list = useList('GET /admin/accounts', { query: filters });
   return (
@@ -101,7 +101,7 @@ export function AccountsPage({ filters }: { filters: { q?: string } }) {
           columns={columns}
           rows={list.items}
           rowKey={({ id }) => id}
-          empty={filters.q ? 'No account has this in its name, or as its id.' : 'There is no account yet.'}
+          empty={filters.q ? 'No account has this name or id.' : 'No accounts yet.'}
         />
       )}
       <More list={list} />

@@ -25,7 +25,7 @@ const columns: Column<Address>[] = [
   { id: 'last', header: 'Last', cell: ({ last_at }) => <RelativeAndClock at={last_at} /> },
 ];
 
-/** Client addresses with invalid keys in the last hour. */
+/** Client addresses that sent invalid keys in the last hour. */
 export function AddressesPage() {
   const list = useList('GET /admin/addresses');
   return (

@@ -18,7 +18,7 @@ import { type Column, DataTable } from '../ui/table.tsx';
 import { Age, ClockAndElapsed, Elapsed, RelativeAndClock } from '../ui/time.tsx';
 import { Tag } from '../ui/word.tsx';
 
-/** What is wrong, in a word: how bad it is, and which word's meaning it has. */
+/** The label of each kind of problem, its severity, and the term that explains it. */
 const labels: Record<AttentionItem['kind'], [label: string, kind: 'bad' | 'warn', word?: Word]> = {
   gone: ['Gone', 'bad', 'gone'],
   blocked: ['Blocked', 'bad'],
@@ -52,7 +52,7 @@ const columns: Column<AttentionItem>[] = [
   { id: 'actions', header: '', kind: 'actions', cell: (item) => <Actions item={item} /> },
 ];
 
-/** Everything that needs attention now, as far as it is known: each line leads to its thing, with what can be done about it. */
+/** Everything that is known to need attention now. Each row links to the problem's page and has its actions. */
 export function AttentionTable({ attention }: { attention: ReturnType<typeof useAttention> }) {
   const { items, queues, processes, failing, customers, checkedAt } = attention;
   const sources = [queues, processes, failing, customers];
@@ -60,9 +60,9 @@ export function AttentionTable({ attention }: { attention: ReturnType<typeof use
   const isKnown = sources.every(({ isLoaded, error }) => isLoaded && !error);
   return (
     <>
-      <FailedSource what="Failing endpoints" source={failing} besides={queues.error} />
-      <FailedSource what="Processes" source={processes} besides={queues.error} />
-      <FailedSource what="Accounts and channels" source={customers} besides={queues.error} />
+      <FailedSource what="Failing endpoints" source={failing} shownError={queues.error} />
+      <FailedSource what="Processes" source={processes} shownError={queues.error} />
+      <FailedSource what="Accounts and channels" source={customers} shownError={queues.error} />
       {(items.length > 0 || !isLoading) && (
         <DataTable
           label="What needs attention"
@@ -86,14 +86,14 @@ export function AttentionTable({ attention }: { attention: ReturnType<typeof use
   );
 }
 
-/** Says that a source does not respond, unless the error is one that the page shows already: `besides`. */
+/** Shows the error of a source, unless the page already shows the same error, `shownError`. */
 function FailedSource(props: {
   what: string;
   source: { isLoaded: boolean; error: Error | null };
-  besides: Error | null;
+  shownError: Error | null;
 }) {
-  const { what, source, besides } = props;
-  if (!source.error || source.error.message === besides?.message) return null;
+  const { what, source, shownError } = props;
+  if (!source.error || source.error.message === shownError?.message) return null;
   return (
     <Failed error={source.error}>
       {what} {source.isLoaded ? 'may be out of date' : 'are unknown'}:{' '}
@@ -101,13 +101,13 @@ function FailedSource(props: {
   );
 }
 
-/** Returns whether nobody can be asked because of the bus. */
+/** Returns whether an item is an outage of the bus. */
 function isOutage(item: AttentionItem): boolean {
   return item.kind === 'gone' && item.text.runbook === 'outbox-stuck';
 }
 
 function Label({ item }: { item: AttentionItem }) {
-  // Without the bus nobody knows whether a service is there.
+  // Without the bus, it is unknown whether a service is gone.
   if (isOutage(item)) return <Tag kind="bad">Outage</Tag>;
   const [label, kind, word] = labels[item.kind];
   return (
@@ -153,7 +153,7 @@ function Where({ item }: { item: AttentionItem }) {
   }
 }
 
-/** Leads to the account's page, whose part that ends the problem is `children`. */
+/** A link to the account's page. `children` names the section that fixes the problem. */
 function ToAccount({ id, children }: { id: string; children: string }) {
   return (
     <Link to="/accounts/$id" params={{ id }}>
@@ -177,7 +177,7 @@ function NamedAccount({ account }: { account: { account: string; account_name: s
 function What({ item }: { item: AttentionItem }) {
   switch (item.kind) {
     case 'gone':
-      return `${item.text.who}: ${item.text.so}.${isOutage(item) ? ' Start it again, or let it go on where it is stopped; nothing is lost meanwhile.' : ''}`;
+      return `${item.text.who}: ${item.text.so}.${isOutage(item) ? ' Restart it, or resume it if it was stopped. Nothing is lost meanwhile.' : ''}`;
     case 'blocked':
       return <Blocked text={item.text} processes={item.processes} />;
     case 'late':
@@ -185,8 +185,8 @@ function What({ item }: { item: AttentionItem }) {
     case 'retrying':
       return (
         <>
-          <ToQueue {...item.queue}>{countOf(item.queue.failed_waiting ?? 0, 'entry', 'entries')}</ToQueue> wait for
-          another try. {item.queue.last_error && <LastError queue={item.queue} />}
+          <ToQueue {...item.queue}>{countOf(item.queue.failed_waiting ?? 0, 'entry', 'entries')}</ToQueue> wait for a
+          retry. {item.queue.last_error && <LastError queue={item.queue} />}
         </>
       );
     case 'paused':
@@ -224,7 +224,7 @@ function What({ item }: { item: AttentionItem }) {
       return (
         <>
           <NamedAccount account={item.endpoint} /> · {item.endpoint.url} · disabled:{' '}
-          {sentence(item.endpoint.disabled_reason ?? 'no reason is known')}
+          {sentence(item.endpoint.disabled_reason ?? 'the reason is unknown')}
         </>
       );
     case 'channel':
@@ -239,7 +239,7 @@ function What({ item }: { item: AttentionItem }) {
             {count(item.account.refused)} of {countOf(item.account.requests, 'request')}
           </Link>{' '}
           were refused in the last hour ({Math.round((item.account.refused / item.account.requests) * 100)}&nbsp;%)
-          {item.kind === 'modules' ? ', most for a module that is off.' : '.'}
+          {item.kind === 'modules' ? ', mostly because a module is off.' : '.'}
         </>
       );
     case 'stranger':
@@ -252,7 +252,7 @@ function What({ item }: { item: AttentionItem }) {
   }
 }
 
-/** What processes wait for, and which they are: their hosts are where to look. */
+/** What processes wait for, and on which hosts they run, since the logs are there. */
 function Blocked({ text, processes }: { text: string; processes: SeenProcess[] }) {
   const places = processes.map(
     ({ service, host, pid }) => `${service} on ${host}${pid === null ? '' : `, pid ${pid}`}`,
@@ -274,7 +274,7 @@ function Channel({ channel, account }: { channel: FailingChannel; account: Troub
   const { provider, error, failing_since } = channel;
   return (
     <>
-      {provider} refuses its credentials since <ClockAndElapsed since={failing_since} />.{' '}
+      {provider} has refused the credentials since <ClockAndElapsed since={failing_since} />.{' '}
       {error && <span className="error-text">{sentence(error)}</span>}
       {account &&
         account.failed_messages > 0 &&
@@ -300,7 +300,7 @@ function Pauses({ queue }: { queue: Queue }) {
   );
 }
 
-/** What can be done about an item where it stands; of others, where to look. */
+/** The actions of an item, or a link to the page that has them. */
 function Actions({ item }: { item: AttentionItem }) {
   switch (item.kind) {
     case 'gone':
@@ -349,7 +349,7 @@ function Actions({ item }: { item: AttentionItem }) {
   }
 }
 
-/** Lifts the only pause of a queue; of several, its page has a button each. */
+/** A button that lifts a queue's only pause. If there are several, links to the queue's page, which has a button for each. */
 function ResumeOfQueue({ queue }: { queue: Queue }) {
   const [pause, ...others] = queue.pauses;
   if (!pause || others.length > 0) return <ToQueue {...queue}>Pauses</ToQueue>;

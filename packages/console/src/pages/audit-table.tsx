@@ -7,7 +7,7 @@ import { AccountLink, ActorLink, EndpointLink } from '../ui/links.tsx';
 import { type Column, DataTable } from '../ui/table.tsx';
 import { RelativeAndClock } from '../ui/time.tsx';
 
-/** Fields of a change that its line has at most. */
+/** A line shows at most this many fields of a change. */
 const maxChanges = 4;
 
 const columns: Column<AuditEntry>[] = [
@@ -26,13 +26,13 @@ const columns: Column<AuditEntry>[] = [
 
 const columnsOfOneAccount = columns.filter(({ id }) => id !== 'account');
 
-/** Changes by operators and API keys, as every page shows them; `isOfOneAccount` leaves out whose they are. */
+/** A table of changes by operators and API keys. `isOfOneAccount` hides the account column. */
 export function AuditTable(props: { label: string; rows: AuditEntry[]; empty: string; isOfOneAccount?: boolean }) {
   const { isOfOneAccount = false, ...table } = props;
   return <DataTable {...table} columns={isOfOneAccount ? columnsOfOneAccount : columns} rowKey={({ id }) => id} />;
 }
 
-/** Target of a change, with a link to its page if it has one. */
+/** The target of a change, as a link if it has a page. */
 function Target({ target }: { target: string }) {
   const [kind = '', name = ''] = target.split('/');
   if (kind === 'accounts') return <AccountLink id={name} />;
@@ -69,9 +69,9 @@ function Change({ entry }: { entry: AuditEntry }) {
           </span>
         ))}
         {left > 0 && <span className="muted"> and {countOf(left, 'more field')}</span>}
-        {changes.length === 0 && <span className="muted">no more than the target</span>}
+        {changes.length === 0 && <span className="muted">no other fields</span>}
       </summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must by keyboard too */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the focus to scroll */}
       <pre tabIndex={0}>{JSON.stringify({ before, after }, null, 2)}</pre>
     </details>
   );

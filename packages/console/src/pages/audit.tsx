@@ -8,16 +8,14 @@ const fields = [
   { name: 'account', label: 'Account id', maxLength: 36 },
 ];
 
-/** Changes that operators made, newest first. */
+/** All changes by operators and keys, newest first. */
 export function AuditPage({ filters }: { filters: { account?: string; actor?: string } }) {
   const list = useList('GET /admin/audit', { query: filters });
   return (
     <Page title="Audit">
       <Filters fields={fields} values={filters} />
       <Loading {...list} />
-      {list.isLoaded && (
-        <AuditTable label="Changes by operators" rows={list.items} empty="No operator changed anything that matches." />
-      )}
+      {list.isLoaded && <AuditTable label="Changes by operators" rows={list.items} empty="No changes match." />}
       <More list={list} />
     </Page>
   );

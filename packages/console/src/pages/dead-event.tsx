@@ -13,11 +13,11 @@ import { RelativeAndClock } from '../ui/time.tsx';
 
 type DeadEvent = Output<'GET /admin/dead/{dead_id}'>;
 
-/** One dead event with its bytes. It never changes, so it is loaded once. */
+/** One dead event with its content. It never changes, so it is loaded once. */
 export function DeadEventPage({ id }: { id: string }) {
   const navigate = useNavigate();
   const { data, isLoading, error } = useResource('GET /admin/dead/{dead_id}', { params: { dead_id: id } }, false);
-  // The event is gone afterwards: the list is what is left to see.
+  // Both actions remove the event, so the page returns to the list.
   const leaving = (action: Action): Action => ({
     ...action,
     run: async (values) => {
@@ -44,8 +44,8 @@ export function DeadEventPage({ id }: { id: string }) {
               Queue: <QueueLink {...data} />,
               Account: <AccountLink id={data.account} />,
               Reason: <span className="error-text">{data.reason}</span>,
-              Tries: <Tries event={data} />,
-              'First try': <RelativeAndClock at={data.first_at} />,
+              Attempts: <Attempts event={data} />,
+              'First attempt': <RelativeAndClock at={data.first_at} />,
               Dead: <RelativeAndClock at={data.dead_at} />,
               Subject: <code>{data.subject}</code>,
               Id: <Id value={data.id} />,
@@ -59,8 +59,8 @@ export function DeadEventPage({ id }: { id: string }) {
   );
 }
 
-/** Number of tries, which leads to their trace if the event has one. */
-function Tries({ event: { tries, headers } }: { event: DeadEvent }) {
+/** The number of attempts, as a link to the trace if the event has one. */
+function Attempts({ event: { tries, headers } }: { event: DeadEvent }) {
   const id = /^00-([0-9a-f]{32})-/.exec(headers.traceparent ?? '')?.[1];
   if (id === undefined) return count(tries);
   return (
@@ -101,7 +101,7 @@ function Content({ event }: { event: DeadEvent }) {
         </>
       }
     >
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must by keyboard too */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the focus to scroll */}
       <pre tabIndex={0} className={isHex ? 'hex' : undefined}>
         {text}
       </pre>

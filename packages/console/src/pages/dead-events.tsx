@@ -29,7 +29,7 @@ const columns: Column<DeadEvent>[] = [
   { id: 'reason', header: 'Reason', kind: 'wide', cell: ({ reason }) => <span className="error-text">{reason}</span> },
   {
     id: 'tries',
-    header: 'Tries',
+    header: 'Attempts',
     kind: 'number',
     sortBy: ({ tries }) => tries,
     cell: ({ id, tries }) => (
@@ -70,7 +70,7 @@ const columns: Column<DeadEvent>[] = [
   },
 ];
 
-/** Dead events, newest first; those of one queue can be requeued together. */
+/** Dead events, newest first. With a queue as the filter, all its dead events can be requeued at once. */
 export function DeadEventsPage({ filters }: { filters: { service?: string; queue?: string; account?: string } }) {
   const { service, queue, account } = filters;
   const list = useList('GET /admin/dead', { query: { service: serviceNamed(service), queue, account } });
@@ -101,7 +101,7 @@ export function DeadEventsPage({ filters }: { filters: { service?: string; queue
           columns={columns}
           rows={list.items}
           rowKey={({ id }) => id}
-          empty={noneOf('No dead events. They are kept for 30 days.', list.gone)}
+          empty={noneOf('No dead events. Dead events are kept for 30 days.', list.gone)}
         />
       )}
       <More list={list} />

@@ -32,15 +32,15 @@ export function EndpointPage({ id }: { id: string }) {
   return (
     <Page title={data?.url ?? 'Endpoint'} actions={actions}>
       <Gone services={gone} what="endpoints">
-        {data && 'What is shown is the last that is known.'}
+        {data && 'This page shows the last known state.'}
       </Gone>
       <Loading isLoading={isLoading && !isGone} error={isGone ? null : error} />
       {data && (
         <>
           {!data.active && (
             <p className="notice bad" role="status">
-              <strong>Disabled</strong>: {sentence(data.disabled_reason ?? 'no reason is known')} No event is sent to
-              it; enable it once its server is well, then replay what it missed.
+              <strong>Disabled</strong>: {sentence(data.disabled_reason ?? 'the reason is unknown')} It gets no events.
+              Once its server works, enable it and replay the events that it missed.
             </p>
           )}
           <Facts
@@ -65,7 +65,7 @@ export function EndpointPage({ id }: { id: string }) {
               columns={columns}
               rows={data.deliveries}
               rowKey={(delivery) => delivery.id}
-              empty="Nothing was sent to this endpoint yet."
+              empty="No deliveries yet."
             />
           </Section>
         </>
@@ -74,7 +74,7 @@ export function EndpointPage({ id }: { id: string }) {
   );
 }
 
-/** Returns since when an endpoint missed events in milliseconds, as far as that is shown; null where it did not. */
+/** Returns the time in milliseconds of the first missed event among the shown deliveries; null if there is none. */
 function missedSince({ failing_since, deliveries: shown }: EndpointWithDeliveries): number | null {
   const missed = shown.filter(({ status, error }) => status === 'failed' || status === 'skipped' || error !== null);
   const times = missed.map(({ id }) => idTime(id));
@@ -82,7 +82,7 @@ function missedSince({ failing_since, deliveries: shown }: EndpointWithDeliverie
   return times.length > 0 ? Math.min(...times) : null;
 }
 
-/** The error of the last try: of an endpoint that is disabled nothing waits, whose error its own would be. */
+/** The error of the last attempt. A disabled endpoint has no waiting deliveries, so it has no error of its own. */
 function LastTry({ deliveries }: { deliveries: OperatedDelivery[] }) {
   const last = deliveries.find(({ response_status, error }) => response_status !== null || error !== null);
   return <ErrorLine text={last?.error ?? null} at={last?.at ?? null} trace={last?.trace_id ?? null} />;
@@ -99,8 +99,8 @@ const columns: Column<OperatedDelivery>[] = [
       return <code className={status < 300 ? undefined : 'bad'}>{status}</code>;
     },
   },
-  { id: 'tries', header: 'Tries', kind: 'number', sortBy: ({ tries }) => tries, cell: Tries },
-  { id: 'at', header: 'Last try', cell: ({ at }) => <RelativeAndClock at={at} /> },
+  { id: 'tries', header: 'Attempts', kind: 'number', sortBy: ({ tries }) => tries, cell: Attempts },
+  { id: 'at', header: 'Last attempt', cell: ({ at }) => <RelativeAndClock at={at} /> },
   { id: 'error', header: 'Error and response', kind: 'wide', cell: (delivery) => <Answer delivery={delivery} /> },
   {
     id: 'request',
@@ -110,8 +110,8 @@ const columns: Column<OperatedDelivery>[] = [
   { id: 'event-id', header: 'Event id', cell: (delivery) => <Id value={delivery.event_id} isShort /> },
 ];
 
-/** Number of tries, which leads to the trace that shows each. */
-function Tries({ tries, trace_id }: OperatedDelivery) {
+/** The number of attempts, as a link to the trace that shows them. */
+function Attempts({ tries, trace_id }: OperatedDelivery) {
   if (tries === 0 || !trace_id) return <span className="none">{count(tries)}</span>;
   return <TraceLink id={trace_id}>{count(tries)}</TraceLink>;
 }
@@ -128,13 +128,13 @@ function Status({ status }: { status: string }) {
   return <Tag>{status}</Tag>;
 }
 
-/** Why a try failed, and on request the beginning of what the endpoint responded. */
+/** Why an attempt failed, and on request the beginning of the endpoint's response. */
 function Answer({ delivery: { error, response } }: { delivery: OperatedDelivery }) {
   if (!response) return error ? <span className="error-text">{error}</span> : <span className="none">–</span>;
   return (
     <details className="change">
       <summary>{error ? <span className="error-text">{error}</span> : <span className="muted">response</span>}</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must by keyboard too */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the focus to scroll */}
       <pre tabIndex={0}>{readable(response)}</pre>
     </details>
   );

@@ -17,7 +17,7 @@ const fields = [
     options: ['', 'true', 'false'],
     labels: { '': 'All', true: 'Failing', false: 'Not failing' },
   },
-  { name: 'url', label: 'URL has', maxLength: 200 },
+  { name: 'url', label: 'URL contains', maxLength: 200 },
   { name: 'account', label: 'Account id', maxLength: 36 },
   { name: 'endpoint', label: 'Endpoint id', maxLength: 36 },
 ];
@@ -48,7 +48,7 @@ const columns: Column<OperatedEndpoint>[] = [
   { id: 'actions', header: '', kind: 'actions', cell: (endpoint) => <EndpointActions endpoint={endpoint} /> },
 ];
 
-/** Filters as the page's address has them: texts. */
+/** Filters as strings from the URL. */
 export interface EndpointFilters {
   failing?: string;
   url?: string;
@@ -56,7 +56,7 @@ export interface EndpointFilters {
   endpoint?: string;
 }
 
-/** Webhook endpoints of all accounts, those that have been failing longest first. */
+/** Webhook endpoints of all accounts, the longest failing first. */
 export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
   const { failing, url, account, endpoint } = filters;
   const query = { url, account, endpoint, ...(failing === undefined ? {} : { failing: failing === 'true' }) };
@@ -76,8 +76,8 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
           rowKey={({ id }) => id}
           empty={
             list.error
-              ? 'There was none; unknown since webhooks stopped responding.'
-              : noneOf(failing === 'true' ? 'No such endpoint is failing.' : 'No account has such an endpoint.', gone)
+              ? 'None at the last check. Unknown since webhooks stopped responding.'
+              : noneOf(failing === 'true' ? 'No matching endpoint is failing.' : 'No endpoints match.', gone)
           }
         />
       )}
@@ -86,7 +86,7 @@ export function EndpointsPage({ filters }: { filters: EndpointFilters }) {
   );
 }
 
-/** Deliveries of an endpoint that are not ended and, as far as it is known, those of them that wait after a failure. */
+/** The number of an endpoint's pending deliveries, and how many of them wait for a retry, if known. */
 function Pending({ endpoint: { id, pending } }: { endpoint: OperatedEndpoint }) {
   const failedWaiting = useDeliveries()?.top.find((each) => each.endpoint === id)?.failed_waiting ?? 0;
   return (

@@ -20,7 +20,7 @@ function republishAction(since: Date, service: string): Action {
   return {
     title: `Republish events of ${of}`,
     confirm: 'Republish',
-    touches: `Sends every event that ${of} published since ${exactTime(since.getTime())} to the bus again, in batches; how many is known once it has begun. Consumers ignore the events that they already have.`,
+    touches: `Sends every event that ${of} has published since ${exactTime(since.getTime())} to the bus again, in batches. The number is shown after the start. Consumers ignore events that they already have.`,
     fields: [reasonField],
     run: async (values) => {
       const name = serviceNamed(service);
@@ -31,7 +31,7 @@ function republishAction(since: Date, service: string): Action {
   };
 }
 
-/** Publishes events again, for consumers that lost some: part of a restore. */
+/** Publishes events again for consumers that lost some. This is part of a restore. */
 export function EventsPage() {
   const id = useId();
   const now = useNow();
@@ -41,8 +41,8 @@ export function EventsPage() {
   return (
     <Page title="Republish events">
       <p className="text">
-        Published events are kept for 7 days. Sending them again brings consumers what they lost, for example after the
-        bus was restored; those who have an event ignore it.
+        Published events are kept for 7 days. Republish them if consumers lost some, such as after a restore of the bus.
+        Consumers ignore events that they already have.
       </p>
       <div className="filters">
         <div className="fields">

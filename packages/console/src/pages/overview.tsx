@@ -8,14 +8,14 @@ import { Hint } from '../ui/word.tsx';
 import { AttentionTable } from './attention-table.tsx';
 import { AuditTable } from './audit-table.tsx';
 
-/** Changes that the page shows. */
+/** Number of changes that the page shows. */
 const changes = { limit: 8 };
 
-/** How late what needs attention is. */
+/** How old the data of the attention table may be. */
 const delays =
-  'Queues are counted every 2 s, processes and endpoints every 5 s, accounts, channels and addresses every 10 s.';
+  'Queues are polled every 2 s, processes and endpoints every 5 s, accounts, channels and addresses every 10 s.';
 
-/** The first page: what happens, what needs attention, and what operators changed last. */
+/** The first page: traffic, what needs attention, and the last changes. */
 export function OverviewPage() {
   const attention = useAttention();
   const audit = useList('GET /admin/audit', { query: changes });
@@ -34,9 +34,7 @@ export function OverviewPage() {
       </Section>
       <Section title="Last changes" actions={<Link to="/audit">All changes</Link>}>
         <Loading {...audit} />
-        {audit.isLoaded && (
-          <AuditTable label="Last changes" rows={audit.items} empty="No operator changed anything yet." />
-        )}
+        {audit.isLoaded && <AuditTable label="Last changes" rows={audit.items} empty="No changes yet." />}
       </Section>
     </Page>
   );

@@ -15,7 +15,7 @@ import { Time } from '../ui/time.tsx';
 
 export type QueueWithShares = Output<'GET /admin/queues/{service}/{queue}'>;
 
-/** Returns a function that names part of a queue for an action. */
+/** Returns a function that returns the target of an action for a pause or share of a queue. */
 export function useTargets({ service, queue }: NamedQueue) {
   return useMemo(() => {
     const name = queueName({ service, queue });
@@ -28,7 +28,7 @@ export function useTargets({ service, queue }: NamedQueue) {
   }, [service, queue]);
 }
 
-/** Parts of a queue by account or endpoint, with what can be done about each. */
+/** Shares of a queue by account or endpoint, with their actions. */
 export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 'endpoint' }) {
   const names = useAccountNames();
   const targetOf = useTargets(queue);
@@ -56,7 +56,7 @@ export function Shares({ queue, by }: { queue: QueueWithShares; by: 'account' | 
         rowKey={({ account, endpoint }) => `${account} ${endpoint}`}
         empty="The queue is empty."
       />
-      {queue.top.length === 100 && <p className="hint">The 100 deepest are shown.</p>}
+      {queue.top.length === 100 && <p className="hint">Only the 100 with the most entries are shown.</p>}
     </Section>
   );
 }

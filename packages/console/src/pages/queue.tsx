@@ -15,7 +15,7 @@ import { RelativeAndClock, Time } from '../ui/time.tsx';
 import { type QueueWithShares, Shares, useTargets } from './queue-shares.tsx';
 import { Lag } from './queues.tsx';
 
-/** One queue, by account or by endpoint. */
+/** One queue with its shares by account or by endpoint. */
 export function QueuePage({ service, queue, by }: NamedQueue & { by: 'account' | 'endpoint' }) {
   const input = { params: { service, queue }, query: { by } };
   const { data, isLoading, error } = useResource('GET /admin/queues/{service}/{queue}', input, 2_000);
@@ -37,7 +37,7 @@ export function QueuePage({ service, queue, by }: NamedQueue & { by: 'account' |
   return (
     <Page title={name} actions={actions}>
       <Gone services={gone} what="queues">
-        {data && 'What is shown is the last that is known.'}
+        {data && 'This page shows the last known state.'}
       </Gone>
       <Loading isLoading={isLoading && !isGone} error={isGone ? null : error} />
       {data && (
@@ -73,7 +73,7 @@ function QueueFacts({ queue }: { queue: QueueWithShares }) {
   );
 }
 
-/** A number of the queue, which leads to its entries below. */
+/** A number of the queue, as a link to the shares below. */
 function ToShares({ children }: { children: ReactNode }) {
   const show = () => {
     const shares = document.getElementById('shares');

@@ -96,13 +96,13 @@ const columns: Column<Queue>[] = [
   },
 ];
 
-/** Every queue of every service, live: those that need attention first, the others folded by service. */
+/** All queues, live. The queues that need attention come first. The others are folded by service. */
 export function QueuesPage() {
   const query = useQueues();
   const { data, isLoading } = query;
   const error = useLastError('queues', query);
   const [areOpen, setOpen] = useState(false);
-  const needy = data?.data.filter(needsAttention) ?? [];
+  const urgent = data?.data.filter(needsAttention) ?? [];
   const others = Map.groupBy(data?.data.filter((queue) => !needsAttention(queue)) ?? [], ({ service }) => service);
   return (
     <Page title="Queues">
@@ -111,11 +111,11 @@ export function QueuesPage() {
         <>
           <Gone services={data.gone} what="queues" />
           <Section
-            title={data.gone.length > 0 && needy.length === 0 ? 'Need attention' : `Need attention (${needy.length})`}
+            title={data.gone.length > 0 && urgent.length === 0 ? 'Need attention' : `Need attention (${urgent.length})`}
           >
             <QueueTable
               label="Queues that need attention"
-              queues={needy}
+              queues={urgent}
               empty={noneOf(`No queues ${attentionText}.`, data.gone)}
             />
           </Section>
@@ -130,7 +130,7 @@ export function QueuesPage() {
             {[...others].map(([service, queues]) => (
               <Folded key={`${service} ${areOpen}`} service={service} queues={queues} isOpenAtFirst={areOpen} />
             ))}
-            {others.size === 0 && <p className="panel empty">{noneOf('There are none.', data.gone)}</p>}
+            {others.size === 0 && <p className="panel empty">{noneOf('No other queues.', data.gone)}</p>}
           </Section>
         </>
       )}
@@ -151,7 +151,7 @@ function QueueTable({ label, queues, empty }: { label: string; queues: Queue[]; 
   );
 }
 
-/** The queues of a service that need nothing: their number and what they hold, and each of them on request. */
+/** The queues of a service that need no attention, folded to their number and total entries. */
 function Folded(props: { service: string; queues: Queue[]; isOpenAtFirst: boolean }) {
   const { service, queues, isOpenAtFirst } = props;
   const [isOpen, setOpen] = useState(isOpenAtFirst);

@@ -11,7 +11,7 @@ import { type Column, DataTable } from '../ui/table.tsx';
 import { ClockTime, exactTime, useNow } from '../ui/time.tsx';
 import { Tag } from '../ui/word.tsx';
 
-/** Delay of the event loop that a request notices, in milliseconds. */
+/** Event loop lag in milliseconds from which requests are noticeably delayed. */
 const longLagMs = 200;
 
 const columns: Column<SeenProcess>[] = [
@@ -102,7 +102,7 @@ const columns: Column<SeenProcess>[] = [
   { id: 'migrations', header: 'Schema', kind: 'wide', cell: ({ migrations }) => <code>{migrations}</code> },
 ];
 
-/** A measurement of a process; a dash for one that is not known to live, whose last one says nothing about now. */
+/** A measurement of a live process. For any other process a dash, since its last measurement is outdated. */
 function Live({ process, children }: { process: SeenProcess; children: ReactNode }) {
   return process.state === 'live' ? children : <span className="none">–</span>;
 }
@@ -116,7 +116,7 @@ function Connections({ process: { pool } }: { process: SeenProcess }) {
   );
 }
 
-/** Every live process, and services of which none is: with the last one that was seen of them. */
+/** All live processes, and the last known processes of gone services. */
 export function ServicesPage() {
   const query = useProcesses(2_000);
   const { data, isLoading } = query;
@@ -127,7 +127,7 @@ export function ServicesPage() {
       {data && (
         <>
           <Gone services={data.gone} what="processes" isOnServices>
-            {isBusGone(data.gone) ? '' : 'What was last seen of them while this console was open is below.'}
+            {isBusGone(data.gone) ? '' : 'The table shows their last known processes since you opened this console.'}
           </Gone>
           <DataTable
             label="Live processes"
@@ -148,12 +148,12 @@ function Uptime({ since }: { since: string }) {
   return <span title={`Since ${exactTime(since)}`}>{duration(seconds)}</span>;
 }
 
-/** Operations that a process announces in vain. */
+/** Operations that a process announces and the gateway does not route to. */
 function Refused({ refused }: { refused: SeenProcess['refused'] }): ReactNode {
   const texts = refused.map(({ route, reason }) => (route === null ? reason : `${route}: ${reason}`));
   return (
     <>
-      <span className="tag bad">announces in vain</span> {texts.join('; ')}
+      <span className="tag bad">not routed</span> {texts.join('; ')}
     </>
   );
 }

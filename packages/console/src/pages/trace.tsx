@@ -11,7 +11,7 @@ import { TraceRefusal } from '../ui/trace-refusal.tsx';
 const titleOf = (span: Span) =>
   attributeOf(span, 'platform.operation') ?? `${span.name.split(' ')[0]} ${attributeOf(span, 'url.path') ?? ''}`.trim();
 
-/** One trace as a waterfall: spans below their parents, each with its time as a bar. */
+/** One trace as a waterfall: spans below their parents, each with its duration as a bar. */
 export function TracePage({ id }: { id: string }) {
   const { data, isLoading, error } = useResource('GET /admin/traces/{trace_id}', { params: { trace_id: id } });
   const waterfall = useMemo(() => (data ? waterfallOf(data) : undefined), [data]);
@@ -42,7 +42,7 @@ export function TracePage({ id }: { id: string }) {
   );
 }
 
-/** Who made a request and with what response, as far as its span at the gateway says so. */
+/** Returns the response, key, client and id of a request, as far as its gateway span has them. */
 function requestFacts(span: Span): Record<string, ReactNode> {
   const named = [
     ['Response', attributeOf(span, 'http.response.status_code')],
@@ -59,7 +59,7 @@ function requestFacts(span: Span): Record<string, ReactNode> {
   );
 }
 
-/** Number of spans, which leads to the first of them. */
+/** A number of spans, as a link to the first one. */
 function ToSpan({ count: value, span }: { count: number; span: Span | undefined }) {
   if (!span) return <span className="none">0</span>;
   const show = () => {
@@ -78,8 +78,8 @@ function attributeOf({ attributes }: Span, name: string): string | undefined {
   return attributes.find(([each]) => each === name)?.[1];
 }
 
-/** Class of a service's colour: eight, by the order in which the trace has them. */
-function colourOf(services: string[], service: string): string {
+/** Returns the CSS class of a service's color. There are eight, assigned in the order of the trace. */
+function colorOf(services: string[], service: string): string {
   return `service-${services.indexOf(service) % 8}`;
 }
 
@@ -88,7 +88,7 @@ function Legend({ services }: { services: string[] }) {
     <ul className="legend" aria-label="Services">
       {services.map((service) => (
         <li key={service}>
-          <span className={`swatch ${colourOf(services, service)}`} /> {service}
+          <span className={`swatch ${colorOf(services, service)}`} /> {service}
         </li>
       ))}
     </ul>
@@ -120,13 +120,13 @@ function Bars({ waterfall: { spans, duration, services } }: { waterfall: Waterfa
               onClick={() => setChosen(isChosen ? null : span.id)}
             >
               <span className="name" style={{ paddingInlineStart: `${Math.min(span.depth, 12) * 12}px` }}>
-                <span className={`swatch ${colourOf(services, span.service)}`} />
+                <span className={`swatch ${colorOf(services, span.service)}`} />
                 <span className="service">{span.service}</span> {span.name} <Remote span={span} />
                 {span.isError && <span className="error-text">{span.error ?? 'error'}</span>}
               </span>
               <span className="track">
                 <span
-                  className={`bar-of-span ${colourOf(services, span.service)}${span.isError ? ' error' : ''}`}
+                  className={`bar-of-span ${colorOf(services, span.service)}${span.isError ? ' error' : ''}`}
                   style={{ left: `${(span.start / total) * 100}%`, width: `${(span.duration / total) * 100}%` }}
                 />
               </span>
@@ -140,7 +140,7 @@ function Bars({ waterfall: { spans, duration, services } }: { waterfall: Waterfa
   );
 }
 
-/** Host that a span called by HTTP and the status of its response, as far as it has them. */
+/** The host that a span called over HTTP, and the status of the response, if the span has them. */
 function Remote({ span }: { span: Span }) {
   const isHttp = span.kind === 'client' && span.attributes.some(([name]) => name.startsWith('http.'));
   const host = isHttp ? attributeOf(span, 'server.address') : undefined;

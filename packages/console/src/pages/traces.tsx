@@ -92,26 +92,26 @@ const columns: Column<TraceSummary>[] = [
   },
 ];
 
-/** Status code of a response and its error code; of a trace that an older version collected, whether the request failed. */
+/** A response's status and error code. A trace from an older version only shows whether the request failed. */
 function Response({ trace: { status_code: status, error_code, request_status, account } }: { trace: TraceSummary }) {
   if (status === null) return <Status status={request_status} />;
   const kind = status >= 500 ? 'tag bad' : status >= 400 ? 'tag warn' : 'tag good';
   return (
     <>
       <span className={kind}>{status}</span> {error_code && <code>{error_code}</code>}
-      {/* No key is over its rate: the address is over the limit of invalid ones. */}
+      {/* Without an account, the 429 is the limit of invalid keys per address. */}
       {error_code === 'rate_limited' && account === null && <span className="muted"> invalid key</span>}
     </>
   );
 }
 
-/** Status of a request or a trace; a dash where there is none. */
+/** The status of a request or a trace; a dash if there is none. */
 function Status({ status }: { status: TraceSummary['request_status'] }) {
   if (status === null) return <span className="none">–</span>;
   return status === 'error' ? <span className="tag bad">error</span> : <span>ok</span>;
 }
 
-/** Filters as the page's address has them: texts. */
+/** Filters as strings from the URL. */
 export interface TraceFilters {
   account?: string;
   operation?: string;
@@ -123,7 +123,7 @@ export interface TraceFilters {
   unauthenticated?: string;
 }
 
-/** Requests of the last minutes with what followed from them, newest first; one by its id is found with Ctrl-K. */
+/** Traces of recent requests, newest first. Ctrl-K finds a request by its id. */
 export function TracesPage({ filters }: { filters: TraceFilters }) {
   const { account, operation } = filters;
   const list = useList('GET /admin/traces', {
@@ -148,7 +148,7 @@ export function TracesPage({ filters }: { filters: TraceFilters }) {
           columns={columns}
           rows={list.items}
           rowKey={({ trace_id }) => trace_id}
-          empty="No trace of the last minutes matches."
+          empty="No recent traces match."
         />
       )}
       <More list={list} />

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { waterfallOf } from './otlp.ts';
 
-it('gives a span that failed the text of its last exception, else of its status, else its HTTP status', () => {
+it('shows a failed span with the message of its last exception, or else of its status, or else its HTTP status', () => {
   const exception = (message: string) => ({
     name: 'exception',
     attributes: [{ key: 'exception.message', value: { stringValue: message } }],

@@ -10,11 +10,11 @@ export interface Span {
   isError: boolean;
   error: string | null;
   attributes: [name: string, value: string][];
-  /** Number of spans above it. */
+  /** Number of ancestors. */
   depth: number;
 }
 
-/** Spans in the order of a waterfall, parents before their children and siblings by start. */
+/** Spans in the order of a waterfall: parents before their children, siblings by start. */
 export interface Waterfall {
   spans: Span[];
   duration: number;
@@ -22,14 +22,14 @@ export interface Waterfall {
   startedAt: number;
 }
 
-/** Spans that a waterfall shows at most. */
+/** A waterfall shows at most this many spans. */
 export const maxSpans = 2_000;
 
 type Json = Record<string, unknown>;
 
 const kinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
 
-/** Returns the spans of a trace given in OTLP/JSON. What is missing or malformed is left out. */
+/** Returns the spans of an OTLP/JSON trace. Omits missing or malformed parts. */
 export function waterfallOf(trace: { resourceSpans: Json[] }): Waterfall {
   const raw = trace.resourceSpans.flatMap((resource) => {
     const service = attributesOf((resource.resource as Json | undefined)?.attributes).get('service.name') ?? 'unknown';
@@ -70,7 +70,7 @@ function spanOf(service: string, span: Json, sinceStart: bigint): Span {
   };
 }
 
-/** The text of its last exception, else of its status, else the HTTP status of its response; empty where it has none. */
+/** Returns the message of a span's last exception or status, or else its HTTP status. Without any, returns an empty string. */
 function errorOf(span: Json, { message }: Json, attributes: Map<string, string>): string {
   const exception = listOf(span.events).findLast(({ name }) => name === 'exception');
   const text = attributesOf(exception?.attributes).get('exception.message') || message;
@@ -79,7 +79,7 @@ function errorOf(span: Json, { message }: Json, attributes: Map<string, string>)
   return code === undefined ? '' : `HTTP ${code}`;
 }
 
-/** Depth first, without recursion: a trace may be as deep as it likes. A span whose parent is missing is a root. */
+/** Sorts spans depth-first, without recursion since a trace may be very deep. A span whose parent is missing is a root. */
 function inOrder(spans: Span[]): Span[] {
   const ids = new Set(spans.map(({ id }) => id));
   const latestFirst = spans.toSorted((one, other) => other.start - one.start);

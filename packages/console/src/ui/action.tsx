@@ -16,23 +16,23 @@ import { Dialog } from './dialog.tsx';
 import { Field, type FieldSpec } from './field.tsx';
 import { useToast } from './toast.tsx';
 
-/** A change that an operator is about to make. */
+/** A change that an operator can make in a dialog. */
 export interface Action {
   title: string;
-  /** Text of the button that does it. */
+  /** Label of the button that makes the change. */
   confirm: string;
-  /** The change loses something. */
+  /** Whether the change loses data. */
   isDangerous?: boolean;
-  /** Says what it will touch, with counts. */
+  /** Describes what the change affects, with counts. */
   touches: ReactNode;
   fields?: FieldSpec[];
-  /** What it did can be read nowhere else: it stays until it is closed, instead of a toast. */
+  /** The result is shown nowhere else, so the dialog shows it until the user closes it, instead of a toast. */
   isShownOnce?: boolean;
-  /** Does it, and returns what it did. Throws Refusal. */
+  /** Makes the change, and returns a description of the result. Throws Refusal. */
   run: (values: FormData) => Promise<ReactNode>;
 }
 
-/** Field for the reason that the audit log keeps. */
+/** The field for the reason in the audit log. */
 export const reasonField: FieldSpec = {
   name: 'reason',
   label: 'Reason',
@@ -40,16 +40,16 @@ export const reasonField: FieldSpec = {
   hint: 'For the audit log. Optional.',
 };
 
-/** The same for what holds work back or loses something, which needs one. */
+/** The same field for changes that require a reason, such as pausing or deleting. */
 export const requiredReasonField: FieldSpec = { ...reasonField, isRequired: true, hint: 'For the audit log.' };
 
-/** Returns the reason that was given, to be sent along; nothing where there is none. */
+/** Returns the entered reason as a request field; an empty object if there is none. */
 export function reasonIn(values: FormData): { reason?: string } {
   const reason = String(values.get('reason') ?? '').trim();
   return reason === '' ? {} : { reason };
 }
 
-/** Actions of a page: the button whose dialog is open, and how a button opens its dialog and says again what it will touch. */
+/** Context of action buttons. `openId` is the button whose dialog is open. `renew` updates the text of the open dialog. */
 interface Actions {
   openId: string | null;
   open: (id: string, action: Action) => void;
@@ -59,8 +59,8 @@ interface Actions {
 const ActionContext = createContext<Actions>({ openId: null, open: () => undefined, renew: () => undefined });
 
 /**
- * Button that opens the dialog of an action. `make` is called when it is pressed, and while the dialog is open each time that the numbers
- * around the button are others.
+ * Button that opens the dialog of an action. Calls `make` when it is pressed, and while the dialog is open after each rerender, so that the
+ * dialog shows current numbers.
  */
 export function ActionButton(props: { children: string; label?: string; isDangerous?: boolean; make: () => Action }) {
   const id = useId();
@@ -81,7 +81,7 @@ export function ActionButton(props: { children: string; label?: string; isDanger
   );
 }
 
-/** Shows the dialog of one action at a time over what it wraps. */
+/** Shows the dialogs of action buttons in its children, one at a time. */
 export function ActionProvider({ children }: { children: ReactNode }) {
   const [opened, setOpened] = useState<{ id: string; action: Action } | null>(null);
   const openId = opened?.id ?? null;
@@ -101,7 +101,7 @@ export function ActionProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** Returns an open action with what it touches now. A button may stand for another action by now, which is not the one that was chosen. */
+/** Returns an open action with its current text. If the button has a different action by now, returns the chosen one unchanged. */
 function renewed(action: Action, now: Action): Action {
   return now.title === action.title ? { ...action, touches: now.touches } : action;
 }
@@ -110,8 +110,8 @@ function renewed(action: Action, now: Action): Action {
 type Progress = { step: 'asking'; error?: Refusal } | { step: 'running' } | { step: 'done'; result: ReactNode };
 
 /**
- * Closes a dialog when another page is shown, which it has nothing to do with. One that is at work or done stays: it may lead to another page
- * itself, and then says there what it did.
+ * Closes a dialog when the user leaves its page. A dialog that is running or done stays, since the action may navigate and then shows its
+ * result on the next page.
  */
 function useCloseOnLeaving(hasBegun: boolean, close: () => void): void {
   const path = useRouterState({ select: ({ location }) => location.pathname });
@@ -123,10 +123,10 @@ function useCloseOnLeaving(hasBegun: boolean, close: () => void): void {
   }, [path, hasBegun, close]);
 }
 
-/** Longest wait in milliseconds for the page's numbers after an action, before it says what it did. */
+/** Milliseconds to wait at most for fresh data after an action, before the result is shown. */
 const renewMs = 1_000;
 
-/** Does an action, and returns how it went. */
+/** Runs an action and returns its result or error. */
 async function progressOf(action: Action, values: FormData): Promise<Progress> {
   try {
     return { step: 'done', result: await action.run(values) };
@@ -139,14 +139,14 @@ function ActionDialog({ action, close }: { action: Action; close: () => void }) 
   const queryClient = useQueryClient();
   const toast = useToast();
   const [progress, setProgress] = useState<Progress>({ step: 'asking' });
-  // What is shown once would be lost with the dialog, be it that the response is still on its way.
+  // A result that is shown once would be lost if the dialog closed, even while the request is running.
   const isKept = progress.step === 'done' || (progress.step === 'running' && action.isShownOnce === true);
   const mayClose = isKept ? undefined : close;
   useCloseOnLeaving(progress.step !== 'asking', close);
   const run = async (values: FormData) => {
     setProgress({ step: 'running' });
     const next = await progressOf(action, values);
-    // The numbers behind the dialog are those from before until they are loaded again; a source that does not respond is not waited for.
+    // Reload the data behind the dialog, but do not wait for a source that does not respond.
     await Promise.race([queryClient.invalidateQueries(), new Promise((resolve) => setTimeout(resolve, renewMs))]);
     if (next.step === 'done' && !action.isShownOnce) {
       toast(next.result);
@@ -164,7 +164,7 @@ function ActionDialog({ action, close }: { action: Action; close: () => void }) 
           {progress.result}
         </div>
         <footer>
-          {/* biome-ignore lint/a11y/noAutofocus: the button that had the focus is gone */}
+          {/* biome-ignore lint/a11y/noAutofocus: the button that had the focus was removed */}
           <button type="button" className="primary" autoFocus onClick={close}>
             Done
           </button>

@@ -1,7 +1,7 @@
 import { failureText } from '../failure.ts';
 import { Page } from './page.tsx';
 
-/** A page that could not be drawn: what was thrown, in place of what it shows. */
+/** Shows the error of a page that could not be rendered. */
 export function Broken({ error }: { error: unknown }) {
   return (
     <Page title="This page has failed">

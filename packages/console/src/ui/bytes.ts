@@ -1,13 +1,13 @@
-/** Bytes that a dump shows at most. */
+/** A hex dump shows at most this many bytes. */
 export const maxDumpBytes = 16_384;
 const lineBytes = 16;
 
-/** Returns bytes given in base64. Throws if they are not. */
+/** Returns the bytes of a base64 string. Throws if it is not base64. */
 export function bytesOf(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-/** Returns a dump: the offset, sixteen bytes in hex, and the printable ASCII among them, line by line. */
+/** Returns a hex dump. Each line has the offset, 16 bytes in hex, and the printable ASCII characters. */
 export function hexDump(bytes: Uint8Array): string {
   const shown = bytes.subarray(0, maxDumpBytes);
   const lines: string[] = [];
@@ -20,7 +20,7 @@ export function hexDump(bytes: Uint8Array): string {
   return lines.join('\n');
 }
 
-/** Returns JSON with its members on lines of their own; other text as it is. */
+/** Returns indented JSON; any other text unchanged. */
 export function readable(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

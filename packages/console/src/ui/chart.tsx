@@ -3,11 +3,11 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { count } from './format.ts';
 
-/** A line of a chart. Its colour is one of the three series' of the styles. */
+/** A line of a chart. Its color is one of three series colors in the CSS. */
 export interface Series {
   label: string;
-  colour: 1 | 2 | 3;
-  /** One for each time; null is a gap. */
+  color: 1 | 2 | 3;
+  /** One value per time. Null is a gap. */
   values: (number | null)[];
 }
 
@@ -15,26 +15,26 @@ interface Drawn {
   /** In seconds, ascending. */
   times: number[];
   series: Series[];
-  /** Returns a value with its unit. */
+  /** Formats a value with its unit. */
   format?: (value: number) => string;
 }
 
 const hourSeconds = 3_600;
-/** Shortest time that a chart shows in seconds: a gateway just started has little to show. */
+/** Shortest time span of a chart in seconds, since a new gateway has little data. */
 const leastSeconds = 300;
-/** Distances between times on the axis in seconds. */
+/** Possible distances between ticks of the time axis in seconds. */
 const tickSeconds = [60, 300, 600, 900, 1_800];
 
 function styleOf(element: Element, name: string): string {
   return getComputedStyle(element).getPropertyValue(name).trim();
 }
 
-/** Returns the time of day of a point. */
+/** Returns a point's time of day. */
 function clockTime(seconds: number): string {
   return new Date(seconds * 1_000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 }
 
-/** What a chart is drawn for: a line in a table, a small chart among others, or one with axes. */
+/** The form of a chart: a line in a table row, a small chart, or a large chart. */
 type Size = 'line' | 'small' | 'large';
 
 function draw(holder: HTMLElement, size: Size, drawn: () => Drawn, point: (index: number | null) => void): uPlot {
@@ -56,7 +56,7 @@ function draw(holder: HTMLElement, size: Size, drawn: () => Drawn, point: (index
       height: holder.clientHeight || 20,
       padding: size === 'line' ? [2, 2, 2, 0] : [8, 12, 0, 0],
       legend: { show: false },
-      // Charts of one page that are pointed at show the same moment.
+      // The cursors of all charts on a page show the same time.
       cursor: {
         drag: { x: false, y: false },
         points: { size: 6 },
@@ -83,12 +83,12 @@ function draw(holder: HTMLElement, size: Size, drawn: () => Drawn, point: (index
       ],
       series: [
         {},
-        ...drawn().series.map(({ colour }): uPlot.Series => {
-          const stroke = () => styleOf(holder, `--series-${colour}`);
+        ...drawn().series.map(({ color }): uPlot.Series => {
+          const stroke = () => styleOf(holder, `--series-${color}`);
           return {
             stroke,
             width: size === 'line' ? 1 : 1.5,
-            // A point between two gaps has no line.
+            // A point between two gaps has no line, so draw it as a dot.
             points: { show: false, size: 4, filter: (plot, index) => lonePoints(plot.data[index]!) },
             ...(drawn().series.length === 1 && size !== 'line' ? { fill: () => `${stroke()}22` } : {}),
           };
@@ -105,14 +105,14 @@ function dataOf({ times, series }: Drawn): uPlot.AlignedData {
   return [times, ...series.map(({ values }) => values)];
 }
 
-/** Returns the indexes of values that have gaps on both sides. */
+/** Returns the indexes of values with gaps on both sides. */
 function lonePoints(values: ArrayLike<number | null | undefined>): number[] {
   return Array.from(values, (value, index) =>
     value != null && values[index - 1] == null && values[index + 1] == null ? index : -1,
   ).filter((index) => index >= 0);
 }
 
-/** Draws series into an element of the page, and returns it with the index that is pointed at, null where none is. */
+/** Draws series into an element. Returns the element's ref and the index under the cursor, or null. */
 function usePlot(drawn: Drawn, size: Size) {
   const element = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -141,7 +141,7 @@ function usePlot(drawn: Drawn, size: Size) {
   return { element, index };
 }
 
-/** Returns what a chart shows, in words: of each series the value now and the highest. */
+/** Returns a text alternative: the current and the highest value of each series. */
 function textOf({ series, format = count }: Drawn): string {
   return series
     .map(({ label, values }) => {
@@ -153,7 +153,7 @@ function textOf({ series, format = count }: Drawn): string {
 }
 
 /**
- * A chart of the last hour. Its legend has the values that are pointed at, else the last ones. New arrays of times draw it again.
+ * A chart of the last hour. Its legend has the values under the cursor, or else the last ones. A new `times` array redraws it.
  */
 export function Chart({ title, size = 'small', ...drawn }: Drawn & { title: string; size?: 'small' | 'large' }) {
   const { element, index } = usePlot(drawn, size);
@@ -165,11 +165,11 @@ export function Chart({ title, size = 'small', ...drawn }: Drawn & { title: stri
         <span>{title}</span>
         <span className="muted">{at === undefined ? 'last hour' : `at ${clockTime(at)}`}</span>
         <ul className="legend">
-          {series.map(({ label, colour, values }) => {
+          {series.map(({ label, color, values }) => {
             const value = index === null ? values.at(-1) : values[index];
             return (
               <li key={label}>
-                {series.length > 1 && <span className="swatch" style={{ background: `var(--series-${colour})` }} />}
+                {series.length > 1 && <span className="swatch" style={{ background: `var(--series-${color})` }} />}
                 <span className="value">{value == null ? '–' : format(value)}</span>
                 {series.length > 1 && <span className="muted">{label}</span>}
               </li>
@@ -178,12 +178,12 @@ export function Chart({ title, size = 'small', ...drawn }: Drawn & { title: stri
         </ul>
       </figcaption>
       <div ref={element} className="plot" role="img" aria-label={`${title}: ${textOf(drawn)}`} />
-      {times.length === 0 && <span className="unseen">not seen in the last hour</span>}
+      {times.length === 0 && <span className="unseen">no data in the last hour</span>}
     </figure>
   );
 }
 
-/** The same as a line in a row of a table, with what it shows as its title. */
+/** A chart as a line in a table row, with its text alternative as the title. */
 export function Line(drawn: Drawn) {
   const { element, index } = usePlot(drawn, 'line');
   const { times, series, format = count } = drawn;

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { shortId } from './format.ts';
 
-/** Copies a text. Returns false where the browser has no clipboard: without HTTPS on another host. */
+/** Copies a string. Returns false if the browser has no clipboard, as on another host without HTTPS. */
 async function copyText(value: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(value);
@@ -11,7 +11,7 @@ async function copyText(value: string): Promise<boolean> {
   }
 }
 
-/** A value to take along, with a button that copies it. */
+/** A value with a button that copies it. */
 export function Copyable({ value, label }: { value: string; label: string }) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
   const copy = async () => setState((await copyText(value)) ? 'copied' : 'failed');
@@ -21,16 +21,16 @@ export function Copyable({ value, label }: { value: string; label: string }) {
       <button type="button" aria-label={`Copy ${label}`} onClick={() => void copy()}>
         {state === 'copied' ? 'Copied' : 'Copy'}
       </button>
-      {state === 'failed' && <span className="hint">The browser refused; select the text.</span>}
+      {state === 'failed' && <span className="hint">Copying failed. Select the text.</span>}
     </span>
   );
 }
 
-/** An id with a button that copies all of it: whole, or its end where `isShort`. `children` replaces its text, such as by a link. */
+/** An id with a button that copies it. With `isShort`, shows only the id's end. `children` replaces the text, such as with a link. */
 export function Id({ value, isShort, children }: { value: string; isShort?: boolean; children?: ReactNode }) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
   const copy = async () => setState((await copyText(value)) ? 'copied' : 'failed');
-  const label = { idle: `Copy ${value}`, copied: 'Copied', failed: 'The browser refused; select the text' }[state];
+  const label = { idle: `Copy ${value}`, copied: 'Copied', failed: 'Copying failed. Select the text' }[state];
   return (
     <span className={isShort ? 'copied-id line' : 'copied-id'}>
       {children ?? (

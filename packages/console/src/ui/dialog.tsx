@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 
 /**
- * A modal dialog: the browser keeps the focus in it, Esc closes it, and the focus goes back to where it was. Without `close` nothing but what
- * is in it ends it.
+ * A modal dialog. The browser keeps the focus in it, Esc closes it, and then the focus returns to the previous element. Without `close`, only
+ * the dialog's content can close it.
  */
 export function Dialog(props: {
   title: string;
@@ -27,7 +27,7 @@ export function Dialog(props: {
       ref={element}
       className={className}
       aria-labelledby={titleId}
-      // A second Esc closes a dialog even where `cancel` was prevented.
+      // Browsers close a dialog at the second Esc even if `cancel` is prevented. `closedby` stops that.
       closedby={close ? 'closerequest' : 'none'}
       onCancel={(event) => {
         event.preventDefault();

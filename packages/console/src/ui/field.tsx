@@ -1,6 +1,6 @@
 import { useId } from 'react';
 
-/** An input of a form. With `options` it is a choice, with `isList` of several. */
+/** An input of a form. With `options` it is a selection, and with `isList` a multiple selection. */
 export interface FieldSpec {
   name: string;
   label: string;
@@ -8,10 +8,10 @@ export interface FieldSpec {
   type?: 'text' | 'email' | 'number' | 'datetime-local';
   value?: string | number;
   options?: readonly string[];
-  /** Names of options, by value; an option without one is called by its value. */
+  /** Labels of options by value. Default: the value. */
   labels?: Record<string, string>;
   isList?: boolean;
-  /** Options that are chosen at first, of a list. */
+  /** Initially selected options of a list. */
   values?: readonly string[];
   isRequired?: boolean;
   maxLength?: number;
@@ -19,7 +19,7 @@ export interface FieldSpec {
   max?: number;
 }
 
-/** An input with its label; one that the control plane refused is marked. */
+/** An input with its label. `isAtFault` marks a field that the control plane rejected. */
 export function Field({ spec, isAtFault }: { spec: FieldSpec; isAtFault: boolean }) {
   const id = useId();
   if (spec.isList) return <Choices spec={spec} isAtFault={isAtFault} />;

@@ -3,8 +3,8 @@ import { type FormEvent, useId, useRef, useState } from 'react';
 import { Field, type FieldSpec } from './field.tsx';
 
 /**
- * Filters of a list, which are kept in the page's address. Choices apply at once, texts on Enter. On narrow screens they are behind a button
- * that says how many apply.
+ * Filters of a list, kept in the URL. Selections apply at once, text on Enter. On narrow screens, a button with the number of active filters
+ * opens them.
  */
 export function Filters({ fields, values }: { fields: FieldSpec[]; values: Record<string, unknown> }) {
   const navigate = useNavigate();
@@ -19,7 +19,7 @@ export function Filters({ fields, values }: { fields: FieldSpec[]; values: Recor
   };
   const applied = fields.filter(({ name }) => values[name] !== undefined).length;
   return (
-    // The inputs are made again when the address changes: its values are theirs.
+    // The key recreates the uncontrolled inputs when the URL changes, so that they show its values.
     <form
       key={JSON.stringify(values)}
       ref={form}

@@ -5,7 +5,7 @@ const units: [label: string, seconds: number][] = [
   ['s', 1],
 ];
 
-/** Returns a duration in its largest unit, and the next where the first is below ten: `4 min 12 s`, `3 h`, `0 s`. */
+/** Returns a duration in its largest unit, plus the next unit if the value is below 10: `4 min 12 s`, `3 h`, `0 s`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const index = units.findIndex(([, size]) => whole >= size);
@@ -17,10 +17,10 @@ export function duration(seconds: number): string {
   return next && count < 10 && rest > 0 ? `${count} ${label} ${rest} ${next[0]}` : `${count} ${label}`;
 }
 
-/** Seconds by which the clocks of the platform and of the browser may differ. */
+/** Tolerated difference in seconds between the clocks of the platform and the browser. */
 const clockSkew = 5;
 
-/** Returns a time as seen from `now`, both in milliseconds: `12 s ago`, `in 3 h`. */
+/** Returns a time relative to `now`, both in milliseconds: `12 s ago`, `in 3 h`. */
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round((now - at) / 1_000);
   if (seconds <= 0 && seconds >= -clockSkew) return 'just now';
@@ -29,7 +29,7 @@ export function relativeTime(at: number, now: number): string {
   return seconds > 0 ? `${count} ${label} ago` : `in ${count} ${label}`;
 }
 
-/** Returns a duration of a span: `0.42 ms`, `18 ms`, `1.24 s`, `2 min 3 s`. */
+/** Returns a span's duration: `0.42 ms`, `18 ms`, `1.24 s`, `2 min 3 s`. */
 export function milliseconds(ms: number): string {
   if (ms < 1) return `${ms.toFixed(2)} ms`;
   if (ms < 10) return `${ms.toFixed(1)} ms`;
@@ -40,17 +40,17 @@ export function milliseconds(ms: number): string {
 
 const thousands = new Intl.NumberFormat('en-US');
 
-/** Returns a number with its thousands apart. */
+/** Returns a number with thousands separators. */
 export function count(value: number): string {
   return thousands.format(value);
 }
 
-/** Returns a number of things in words: `1 event`, `2 events`, `3 entries`. */
+/** Returns a number with its noun: `1 event`, `2 events`, `3 entries`. */
 export function countOf(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** Returns a rate limit in words: `600/min, burst 100`. */
+/** Returns a rate limit: `600/min, burst 100`. */
 export function rateText({ per_minute, burst }: { per_minute: number; burst: number }): string {
   return `${count(per_minute)}/min, burst ${count(burst)}`;
 }
@@ -67,17 +67,17 @@ export function bytes(value: number): string {
   return `${index === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${sizes[index]}`;
 }
 
-/** Returns the end of an id: ids begin with their time, so only their ends tell them apart. */
+/** Returns the end of an id. Ids begin with their time, so only their ends differ visibly. */
 export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id;
 }
 
-/** Returns the time in milliseconds at which an id of version 7 was made: its first 48 bits. */
+/** Returns the creation time in milliseconds of a UUID version 7, from its first 48 bits. */
 export function idTime(id: string): number {
   return Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
 }
 
-/** Returns a text as a sentence: with a full stop, where it has none. */
+/** Returns a text with a period at the end. */
 export function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }

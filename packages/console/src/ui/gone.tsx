@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Id } from './copy.tsx';
 import { serviceNames } from './services.ts';
 
-/** A runbook by its path in the repository, to be copied: the public documentation does not have them. */
+/** A runbook's path in the repository, with a copy button. It is not a link since the public documentation has no runbooks. */
 export function Runbook({ name }: { name: string }) {
   return (
     <Id value={`docs/runbooks/${name}.md`}>
@@ -16,7 +16,7 @@ export function Runbook({ name }: { name: string }) {
   );
 }
 
-/** Says which services do not respond, that `what` of theirs is not listed and, in `children`, more of it; nothing where all do. */
+/** Names the services that do not respond, and says that their `what` is missing. `children` is further text. Empty if all respond. */
 export function Gone(props: {
   services: readonly string[];
   what: string;
@@ -39,7 +39,7 @@ export function Gone(props: {
   );
 }
 
-/** Returns what a list without entries says: that there are none only where every service responded. */
+/** Returns the text of an empty list: `text` if all services responded, or else that the list is incomplete. */
 export function noneOf(text: string, gone: readonly string[]): string {
   if (gone.length === 0) return text;
   if (gone.length >= serviceNames.length) return 'Unknown: no service responded.';

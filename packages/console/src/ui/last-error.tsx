@@ -3,7 +3,7 @@ import { hasFailed } from '../queues.ts';
 import { TraceLink } from './links.tsx';
 import { Elapsed, Time } from './time.tsx';
 
-/** An error as every page shows one: `HTTP 500, 8 s ago, trace`, or `HTTP 500 for 2 h`; a dash where there is none. */
+/** An error: `HTTP 500, 8 s ago, trace` or `HTTP 500 for 2 h`; a dash if there is none. */
 export function ErrorLine(props: {
   text: string | null;
   at?: string | null;
@@ -35,7 +35,7 @@ export function ErrorLine(props: {
   );
 }
 
-/** A queue's last error with its age, less prominent once nothing waits after a failure; a dash where there is none. */
+/** A queue's last error with its age, dimmed once no failed entry is left; a dash if there is none. */
 export function LastError({ queue }: { queue: Omit<Queue, 'history'> }) {
   const { last_error, last_error_at } = queue;
   return (
@@ -45,7 +45,7 @@ export function LastError({ queue }: { queue: Omit<Queue, 'history'> }) {
   );
 }
 
-/** The last error of an endpoint with its age and its trace; a dash where there is none. */
+/** An endpoint's last error with its age and trace; a dash if there is none. */
 export function EndpointError({ endpoint }: { endpoint: OperatedEndpoint }) {
   const { last_error, last_error_at, last_error_trace_id } = endpoint;
   return <ErrorLine text={last_error} at={last_error_at} trace={last_error_trace_id} />;

@@ -7,8 +7,8 @@ import { Id } from './copy.tsx';
 import { count, shortId } from './format.ts';
 
 /**
- * Names of accounts and their sandboxes by id: of the newest 100, enough to recognise one in most lists. Where several have one name, each has
- * the end of its id behind it.
+ * Returns the names of the newest 100 accounts and their sandboxes by id, which covers most lists. Accounts with the same name get the end of
+ * their id appended.
  */
 export function useAccountNames(): Map<string, string> {
   const { data } = useQuery({
@@ -26,7 +26,7 @@ export function useAccountNames(): Map<string, string> {
   }, [data]);
 }
 
-/** Look-ups of names go one after the other, so that a list of many unknown accounts does not hold up what is polled. */
+/** Name lookups run one at a time, so that a list with many unknown accounts does not delay the polls. */
 let lastLookUp: Promise<unknown> = Promise.resolve();
 
 function inTurn<Value>(lookUp: () => Promise<Value>): Promise<Value> {
@@ -35,7 +35,7 @@ function inTurn<Value>(lookUp: () => Promise<Value>): Promise<Value> {
   return result;
 }
 
-/** Name of any account or sandbox: where it is not among the newest, as the control plane says, with the end of its id; undefined until then. */
+/** Returns the name of any account or sandbox. Looks up names that are not among the newest; undefined until the response arrives. */
 function useAccountName(id: string | null | undefined): string | undefined {
   const names = useAccountNames();
   const isOlder = Boolean(id) && names.size > 0 && !names.has(id!);
@@ -50,7 +50,7 @@ function useAccountName(id: string | null | undefined): string | undefined {
   return (id && names.get(id)) ?? (data && `${data.name} ${shortId(data.id)}`);
 }
 
-/** Whoever made a change, with a link to all of theirs. */
+/** The actor of a change, with a link to all changes by the actor. */
 export function ActorLink({ actor }: { actor: string }) {
   return (
     <Link to="/audit" search={{ actor }}>
@@ -59,7 +59,7 @@ export function ActorLink({ actor }: { actor: string }) {
   );
 }
 
-/** An account by its name, by the end of its id until that is known; a dash where there is none. */
+/** An account's name, or the end of its id until the name is known; a dash if there is no account. */
 export function AccountLink({ id }: { id: string | null | undefined }) {
   const name = useAccountName(id);
   if (!id) return <span className="none">–</span>;
@@ -70,7 +70,7 @@ export function AccountLink({ id }: { id: string | null | undefined }) {
   );
 }
 
-/** Words that lead to a queue. */
+/** A link to a queue. */
 export function ToQueue(props: NamedQueue & { by?: 'account' | 'endpoint'; children: ReactNode }) {
   const { service, queue, by = 'account', children } = props;
   return (
@@ -80,7 +80,7 @@ export function ToQueue(props: NamedQueue & { by?: 'account' | 'endpoint'; child
   );
 }
 
-/** A queue by its service and name. */
+/** A queue's service and name as a link. */
 export function QueueLink({ service, queue }: NamedQueue) {
   return (
     <ToQueue service={service} queue={queue}>
@@ -90,7 +90,7 @@ export function QueueLink({ service, queue }: NamedQueue) {
   );
 }
 
-/** Number of entries of a queue, which leads to them; a zero stands back. */
+/** The number of a queue's entries as a link; 0 is dimmed. */
 export function QueueCount({ service, queue, value }: NamedQueue & { value: number }) {
   if (value === 0) return <span className="none">0</span>;
   return (
@@ -100,7 +100,7 @@ export function QueueCount({ service, queue, value }: NamedQueue & { value: numb
   );
 }
 
-/** Number of dead events of a queue, which leads to them; a zero stands back. */
+/** The number of a queue's dead events as a link; 0 is dimmed. */
 export function DeadCount(props: NamedQueue & { account?: string; value: number }) {
   const { service, queue, account, value } = props;
   if (value === 0) return <span className="none">0</span>;
@@ -111,7 +111,7 @@ export function DeadCount(props: NamedQueue & { account?: string; value: number 
   );
 }
 
-/** Link to a trace; nothing where there is none. */
+/** A link to a trace; empty if there is none. */
 export function TraceLink({ id, children }: { id: string | undefined; children?: ReactNode }) {
   if (!id) return null;
   return (
@@ -121,7 +121,7 @@ export function TraceLink({ id, children }: { id: string | undefined; children?:
   );
 }
 
-/** A webhook endpoint by `children`, or by the end of its id with a button that copies it. */
+/** A link to a webhook endpoint. Its text is `children`, or the end of the id with a copy button. */
 export function EndpointLink({ id, children }: { id: string; children?: ReactNode }) {
   if (!children) {
     return (
@@ -140,8 +140,8 @@ export function EndpointLink({ id, children }: { id: string; children?: ReactNod
 }
 
 /**
- * Number of entries of an account or an endpoint in a queue: of deliveries it leads to the endpoints that they go to, of others to what the
- * account did. A zero stands back.
+ * The number of an account's or endpoint's entries in a queue, as a link. Deliveries link to their endpoints, other entries to the account's
+ * traces. 0 is dimmed.
  */
 export function PartCount(props: { service: string; account: string; endpoint: string | null; value: number }) {
   const { service, account, endpoint, value } = props;

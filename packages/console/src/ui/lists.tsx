@@ -3,20 +3,20 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { call, type Input, type Output, Refusal, type Route } from '../api.ts';
 
-/** Routes that list pages with cursors. */
+/** Routes of paged lists. */
 type PagedRoute = { [R in Route]: Output<R> extends { data: unknown[]; next: string | null } ? R : never }[Route];
 type ItemOf<R extends PagedRoute> = Output<R> extends { data: (infer Item)[] } ? Item : never;
 
 /** Poll interval of lists and resources in milliseconds. */
 const pollMs = 5_000;
 
-/** Entries of a list so far, and how to get more. */
+/** The loaded entries of a list, and how to load more. */
 export interface Listed<Item> {
   items: Item[];
-  /** Services that did not reply, so that nothing of theirs is among the entries. */
+  /** Services that did not reply. Their entries are missing. */
   gone: string[];
   isLoading: boolean;
-  /** True once there are entries to show, be it that the last poll failed. */
+  /** True once a load has succeeded, even if the last poll failed. */
   isLoaded: boolean;
   /** Time of the last load in milliseconds; 0 until the first. */
   loadedAt: number;
@@ -26,7 +26,7 @@ export interface Listed<Item> {
   loadMore: () => void;
 }
 
-/** A query, as far as its error depends on it. */
+/** The fields of a query that `useLastError` needs. */
 interface Failing {
   data: unknown;
   error: Error | null;
@@ -35,8 +35,8 @@ interface Failing {
 }
 
 /**
- * The error of a query until it succeeds. The query's own is gone while it is tried again without data, and comes only after its last retry:
- * a page would say that it loads over and over, where it has a refusal to show. `key` tells queries apart.
+ * Returns a query's error until the query succeeds. The query's own error disappears during a refetch without data and returns only after
+ * the last retry, so a page would show "Loading" again and again. `key` identifies the query.
  */
 export function useLastError(key: string, { data, error, failureReason, isSuccess }: Failing): Error | null {
   const [last, setLast] = useState<{ key: string; error: Error | null }>({ key, error: null });
@@ -46,7 +46,7 @@ export function useLastError(key: string, { data, error, failureReason, isSucces
   return kept;
 }
 
-/** Loads the first page of a list, and as many more as are asked for; polls all of them. */
+/** Loads the first page of a list, and more on request. Polls all loaded pages. */
 export function useList<R extends PagedRoute>(route: R, input: Input<R> = {}): Listed<ItemOf<R>> {
   const queryKey = [route, input.params, input.query];
   const query = useInfiniteQuery({
@@ -82,7 +82,7 @@ export function useList<R extends PagedRoute>(route: R, input: Input<R> = {}): L
 }
 
 /**
- * Loads one resource and polls it, every five seconds unless `everyMs` says otherwise; false: until it is there or refused for good.
+ * Loads a resource and polls it every `everyMs` milliseconds. With false, polls only until it is loaded or the error is final.
  */
 export function useResource<R extends Route>(route: R, input: Input<R> = {}, everyMs: number | false = pollMs) {
   const queryKey = [route, input.params, input.query];
@@ -95,20 +95,20 @@ export function useResource<R extends Route>(route: R, input: Input<R> = {}, eve
   return { data: query.data, isLoading: query.isLoading, error, loadedAt: query.dataUpdatedAt };
 }
 
-/** Returns whether an error may be over at the next try: a service or the control plane did not respond. */
+/** Returns whether an error is temporary: a service or the control plane did not respond. */
 function isTemporary(error: Error | null): boolean {
   return error instanceof Refusal && (error.status === 0 || error.status >= 500);
 }
 
-/** Says that something loads, or why it cannot; nothing else. */
+/** Shows that data is loading, or why it could not be loaded. */
 export function Loading({ isLoading, error }: { isLoading: boolean; error: Error | null }) {
   if (error) return <Failed error={error} />;
   return isLoading ? <p className="empty">Loading…</p> : null;
 }
 
-/** Says why something cannot be loaded, after `children`; where a service did not respond, with a link to the services. */
+/** Shows `children` and why data could not be loaded. If a service did not respond, links to the services. */
 export function Failed({ error, children }: { error: Error; children?: ReactNode }) {
-  const message = error instanceof Refusal ? error.message : 'This could not be loaded.';
+  const message = error instanceof Refusal ? error.message : 'The data could not be loaded.';
   const isUnavailable = error instanceof Refusal && error.status === 503;
   return (
     <p className="notice bad" role="alert">
@@ -116,14 +116,14 @@ export function Failed({ error, children }: { error: Error; children?: ReactNode
       {isUnavailable ? `${message.replace(/\.$/, '')}. ` : message}
       {isUnavailable && (
         <>
-          See <Link to="/services">Services</Link>; this page goes on trying.
+          See <Link to="/services">Services</Link>; this page retries automatically.
         </>
       )}
     </p>
   );
 }
 
-/** Button that loads the next page of a list, where there is one. */
+/** Button that loads the next page of a list, if there is one. */
 export function More({ list }: { list: Listed<unknown> }) {
   if (!list.hasMore) return null;
   return (

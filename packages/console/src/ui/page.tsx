@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect } from 'react';
 import { environment, product } from '../platform.ts';
 
-/** A page: its heading, what can be done with all of it, and its content. */
+/** A page with its heading, actions and content. */
 export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   useEffect(() => {
     document.title = [title, environment, product].filter((part) => part !== '').join(' · ');
@@ -17,7 +17,7 @@ export function Page({ title, actions, children }: { title: string; actions?: Re
   );
 }
 
-/** Facts about one thing, by name. */
+/** A list of named values. */
 export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
   return (
     <dl className="facts">
@@ -31,12 +31,12 @@ export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
   );
 }
 
-/** Returns facts whose values are shown exactly as they are. */
+/** Returns facts whose values are shown as code. */
 export function codes(entries: [name: string, value: string][]): Record<string, ReactNode> {
   return Object.fromEntries(entries.map(([name, value]) => [name, <code key={name}>{value}</code>]));
 }
 
-/** Part of a page: its heading, what can be done with it, and its content. */
+/** A section of a page with its heading, actions and content. */
 export function Section(props: { title: string; id?: string; actions?: ReactNode; children: ReactNode }) {
   const { title, id, actions, children } = props;
   return (

@@ -1,6 +1,6 @@
 import type { ServiceName } from '@customer-platform/contracts/core';
 
-/** Every service, to choose from: the contract's list as a value would bring its schemas along. */
+/** All services. Importing the contract's list as a value would bundle its schemas. */
 const services: Record<ServiceName, true> = {
   gateway: true,
   calendar: true,
@@ -13,7 +13,7 @@ const services: Record<ServiceName, true> = {
 };
 export const serviceNames = Object.keys(services);
 
-/** Returns a service's name, undefined if it is none. */
+/** Returns a string as a service's name; undefined if there is no such service. */
 export function serviceNamed(name: string | undefined): ServiceName | undefined {
   return serviceNames.includes(name ?? '') ? (name as ServiceName) : undefined;
 }

@@ -11,15 +11,15 @@ import { type ReactNode, useMemo } from 'react';
 import { type Word, words } from '../language.ts';
 import { Term } from './word.tsx';
 
-/** A column of a table. With `sortBy` its header sorts the rows that are loaded. */
+/** A column of a table. With `sortBy`, its header sorts the loaded rows. */
 export interface Column<Row> {
   id: string;
   header: string;
-  /** The word whose meaning the header shows. */
+  /** The term that the header's tooltip explains. */
   word?: Word;
   cell: (row: Row) => ReactNode;
   sortBy?: (row: Row) => string | number;
-  /** Numbers are aligned to the right; a wide cell takes what space there is. */
+  /** Numbers are right-aligned. A wide cell takes the remaining space. */
   kind?: 'number' | 'wide' | 'actions';
 }
 
@@ -38,8 +38,8 @@ function definitionOf<Row extends object>(column: Column<Row>): ColumnDef<typeof
 const ariaSort = { asc: 'ascending', desc: 'descending' } as const;
 
 /**
- * A table of rows, each under the key that `rowKey` returns. On narrow screens each row is a card, its cells under
- * their headers. `empty` is shown where there are no rows.
+ * A table of rows. `rowKey` returns a row's unique key. On narrow screens, each row becomes a card with its headers.
+ * `empty` is shown if there are no rows.
  */
 export function DataTable<Row extends object>(props: {
   label: string;

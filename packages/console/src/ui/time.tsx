@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { duration, relativeTime } from './format.ts';
 
-/** Time by which the page goes, renewed each second for all who show it. */
+/** The current time, updated each second for all components that show it. */
 let now = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
 const listeners = new Set<() => void>();
@@ -20,7 +20,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The current time in milliseconds, renewed each second. */
+/** Returns the current time in milliseconds, updated each second. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
@@ -33,7 +33,7 @@ export function exactTime(at: string | number): string {
   });
 }
 
-/** A time relative to now, with the exact one as its title; a dash where there is none. */
+/** A time relative to now, with the exact time as its title; a dash if there is none. */
 export function Time({ at }: { at: string | null | undefined }) {
   const current = useNow();
   if (!at) return <span className="none">–</span>;
@@ -44,13 +44,13 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
-/** Returns a time by the clock, with its date unless that is today's. */
+/** Returns a time of day, with the date unless it is today. */
 function clockOf(at: string, now: number, timeStyle: 'short' | 'medium'): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   return new Date(at).toLocaleString('en-GB', { timeStyle, ...(isToday ? {} : { dateStyle: 'medium' }) });
 }
 
-/** A time relative to now and by the clock, `1 min ago (23:48:20)`; with its date unless that is today's. */
+/** A time relative to now and as a time of day: `1 min ago (23:48:20)`. Includes the date unless it is today. */
 export function RelativeAndClock({ at }: { at: string }) {
   return (
     <>
@@ -59,13 +59,13 @@ export function RelativeAndClock({ at }: { at: string }) {
   );
 }
 
-/** Age of something that was just loaded, `2 s ago`; `at` in milliseconds. */
+/** The age of loaded data, such as `2 s ago`. `at` is in milliseconds. */
 export function Age({ at }: { at: number }) {
   const current = useNow();
   return relativeTime(Math.min(at, current), current);
 }
 
-/** Time that has passed since a time, with that as its title; a dash where there is none. */
+/** The time since `since`, with the exact time as its title; a dash if there is none. */
 export function Elapsed({ since }: { since: string | null | undefined }) {
   const current = useNow();
   if (!since) return <span className="none">–</span>;
@@ -76,7 +76,7 @@ export function Elapsed({ since }: { since: string | null | undefined }) {
   );
 }
 
-/** When something began and the time that has passed since, `19:40 (12 min)`. */
+/** A start time and the time since then: `19:40 (12 min)`. */
 export function ClockAndElapsed({ since }: { since: string }) {
   return (
     <>
@@ -85,7 +85,7 @@ export function ClockAndElapsed({ since }: { since: string }) {
   );
 }
 
-/** A time of today to the second, `23:48:20`, with the exact one as its title. */
+/** A time of day with seconds, such as `23:48:20`, with the exact time as its title. */
 export function ClockTime({ at }: { at: number }) {
   return (
     <time dateTime={new Date(at).toISOString()} title={exactTime(at)}>

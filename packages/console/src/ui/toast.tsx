@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from 'react';
 
-/** Time for which a toast is shown, in milliseconds. */
+/** Milliseconds that a toast is shown. */
 const shownMs = 8_000;
 
 interface Toast {
@@ -10,12 +10,12 @@ interface Toast {
 
 const ToastContext = createContext<(text: ReactNode) => void>(() => undefined);
 
-/** Returns a function that says what was done, in a corner of the page and to screen readers. */
+/** Returns a function that shows a message in a corner of the page and announces it to screen readers. */
 export function useToast(): (text: ReactNode) => void {
   return useContext(ToastContext);
 }
 
-/** Shows toasts over what it wraps. */
+/** Shows toasts over its children. */
 export function ToastProvider({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<Toast[]>([]);
   const nextId = useRef(0);

@@ -1,10 +1,10 @@
 import { Refusal } from '../api.ts';
 import { Loading } from './lists.tsx';
 
-/** A refusal that says where a trace is instead, as the gateway writes it. */
+/** Matches the gateway's message with the URL of a trace in another system. */
 const elsewhere = /^The trace is at (https?:\/\/\S+)$/;
 
-/** Says why there are no traces here; where they are elsewhere, with a link. */
+/** Shows why the gateway has no traces. If they are in another system, links to them. */
 export function TraceRefusal({ error }: { error: Error }) {
   const url = error instanceof Refusal ? elsewhere.exec(error.message)?.[1] : undefined;
   if (url === undefined) return <Loading isLoading={false} error={error} />;

@@ -9,7 +9,7 @@ export const clock: Command = {
   name: 'clock',
   parameters: '',
   arity: [0, 0],
-  summary: "Show the sandbox's clock",
+  summary: 'Show the sandbox clock',
   options: [],
   examples: ['clock', 'clock --json'],
   async run(call) {
@@ -22,9 +22,9 @@ export const clockAdvance: Command = {
   name: 'clock advance',
   parameters: '<duration or time>',
   arity: [1, 1],
-  summary: "Advance the sandbox's clock",
+  summary: 'Advance the sandbox clock',
   description:
-    'Takes a duration in weeks, days, hours, minutes and seconds, or a time with an offset, and waits until everything that falls due on the way has been done. It needs a test key with every scope.',
+    'Takes a duration in weeks, days, hours, minutes and seconds, or a time with an offset. Waits until all work that falls due in between is done. Needs a test key with every scope.',
   options: [{ name: 'no-wait', description: 'Do not wait until the clock is ready' }],
   examples: ['clock advance 2d', 'clock advance 1h30m', 'clock advance 2027-01-01T09:00:00+01:00'],
   async run(call) {
@@ -48,7 +48,7 @@ function targetOf(text: string, now: string): string {
   if (!Number.isNaN(target.getTime())) return target.toISOString();
   if (/^\d{4}-\d{2}-\d{2}T/.test(text)) return text;
   throw new UsageError(
-    `The clock advances by a duration such as 2d, 90m or 1h30m, or to a time such as 2027-01-01T09:00:00Z, not by ${JSON.stringify(text)}`,
+    `The argument must be a duration such as 2d, 90m or 1h30m, or a time such as 2027-01-01T09:00:00Z, not ${JSON.stringify(text)}`,
   );
 }
 
@@ -58,7 +58,7 @@ async function refusedInLive<Value>(call: CommandCall, send: () => Promise<Value
   } catch (error) {
     const { key } = await call.credentials();
     const isLive = isPlatformError(error, 'not_found') && !key.startsWith('cp_test_');
-    throw isLive ? new SetupError('clock needs a test key, cp_test_…: a live account has the real time') : error;
+    throw isLive ? new SetupError('clock needs a test key, cp_test_…: a live account uses real time') : error;
   }
 }
 

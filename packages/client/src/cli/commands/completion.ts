@@ -1,15 +1,15 @@
 import type { Command } from '../command.ts';
 import { completionScript, shells } from '../completion.ts';
 
-/** Returns the command that prints scripts of completion for commands. */
+/** Returns the command that prints completion scripts. */
 export function completionOf(commands: () => readonly Command[]): Command {
   return {
     name: 'completion',
     parameters: `<${shells.join('|')}>`,
     arity: [1, 1],
     choices: shells,
-    summary: 'Print a script that completes commands and flags in a shell',
-    description: 'Put the line of your shell into its start file, such as ~/.bashrc.',
+    summary: 'Print a completion script for a shell',
+    description: 'Put the line for your shell into its startup file, such as ~/.bashrc.',
     options: [],
     examples: [
       'completion bash      # eval "$(customer-platform completion bash)"',

@@ -17,7 +17,7 @@ import { sendPatiently } from '../patience.ts';
 import { counted, progressOf } from '../progress.ts';
 import { jsonLine } from '../text.ts';
 
-/** Characters that are written at once. */
+/** Write lines in pieces of about this many characters. */
 const pieceLength = 65_536;
 
 export const contactsExport: Command = {
@@ -25,21 +25,21 @@ export const contactsExport: Command = {
   parameters: '',
   arity: [0, 0],
   summary: 'Export all contacts as CSV or JSON Lines',
-  description: `Newest first. CSV is UTF-8 with the columns id, number, external_id, name, phone, email, tags (with commas between them) and fields.<name> for each custom field; contacts import reads it as it is. A text that a spreadsheet would take for a formula, because it begins with = + - or @, has an apostrophe before it, which an import takes away; phone numbers and other numbers have none. JSON Lines has each contact as the API shows it, and keeps the types of custom fields.`,
+  description: `Newest first. CSV is UTF-8 with the columns id, number, external_id, name, phone, email, tags (separated by commas) and fields.<name> for each custom field. contacts import reads the file unchanged. A cell that a spreadsheet would run as a formula, since it begins with = + - or @, gets an apostrophe in front, which contacts import removes. Phone numbers and other numbers get none. JSON Lines has each contact as the API returns it, and keeps the types of custom fields.`,
   options: [
     {
       name: 'format',
       value: 'format',
       choices: ['csv', 'jsonl'],
-      description: "csv or jsonl; default: as the output's name ends, else csv",
+      description: "csv or jsonl; default: by the output file's extension, or else csv",
     },
     {
       name: 'output',
       short: 'o',
       value: 'file',
-      description: 'The file to write, as a whole or not at all; default: the standard output',
+      description: 'The file to write, completely or not at all; default: the standard output',
     },
-    { name: 'bom', description: 'Begin CSV with a byte order mark, by which Excel reads it as UTF-8' },
+    { name: 'bom', description: 'Start CSV with a byte order mark, so that Excel reads it as UTF-8' },
   ],
   examples: [
     'contacts export --output people.csv',
@@ -55,18 +55,20 @@ export const contactsExport: Command = {
       const count = await (format === 'csv' ? writeCsv(call, output) : writeJsonLines(call, output));
       await output.finish();
       if (path === undefined) return;
-      call.print(call.isJson ? jsonLine({ contacts: count, file: path }) : `${counted(count)} contacts are in ${path}`);
+      call.print(
+        call.isJson ? jsonLine({ contacts: count, file: path }) : `Exported ${counted(count)} contacts to ${path}`,
+      );
     } finally {
       await output.discard();
     }
   },
 };
 
-/** Where an export goes. */
+/** The destination of an export. */
 interface Output {
   write(text: string): Promise<void>;
   finish(): Promise<void>;
-  /** Removes what was not finished. */
+  /** Deletes the draft if `finish` was not called. */
   discard(): Promise<void>;
 }
 
@@ -91,14 +93,14 @@ async function outputOf(call: CommandCall, path: string | undefined): Promise<Ou
 
 async function opened(path: string): Promise<FileHandle> {
   try {
-    // Contacts are for their owner alone.
+    // Only the owner may read contacts.
     return await open(path, 'w', 0o600);
   } catch (error) {
     throw new FileError(`--output: ${path} cannot be written: ${fileFault(error)}`);
   }
 }
 
-/** Writes one contact a line. Returns their number. */
+/** Writes one contact per line. Returns the number of contacts. */
 async function writeJsonLines(call: CommandCall, output: Pick<Output, 'write'>): Promise<number> {
   return await writeLines(
     output,
@@ -106,10 +108,7 @@ async function writeJsonLines(call: CommandCall, output: Pick<Output, 'write'>):
   );
 }
 
-/**
- * Writes CSV. Which custom fields there are is known only when the last contact is: contacts are kept in a file meanwhile, which memory need not
- * hold.
- */
+/** Writes CSV. A temporary file holds the contacts until all columns are known, since any contact may have new custom fields. */
 async function writeCsv(call: CommandCall, output: Output): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'customer-platform-export-'));
   const path = join(folder, 'contacts.jsonl');
@@ -155,7 +154,7 @@ async function* mapped<From>(values: AsyncIterable<From>, map: (value: From) => 
   for await (const value of values) yield map(value);
 }
 
-/** Writes lines in larger pieces. Returns their number. */
+/** Writes lines in larger pieces. Returns the number of lines. */
 async function writeLines({ write }: Pick<Output, 'write'>, lines: AsyncIterable<string>): Promise<number> {
   let [count, piece] = [0, ''];
   for await (const line of lines) {

@@ -16,15 +16,15 @@ export const contactsImport: Command = {
   parameters: '<file>',
   arity: [1, 1],
   summary: 'Import contacts from CSV or JSON Lines',
-  description: `Each row creates a contact, or updates the oldest one with its external_id, else its email, else its phone. Fields are external_id, name, phone, email, tags (with commas or semicolons between them) and fields.<name>. Without --map, columns are taken that are named like fields, whatever their case, as an export has them. Tags replace those that a contact has.
-The file is CSV in UTF-8, UTF-16 or windows-1252, or JSON Lines if its name ends in .jsonl or .ndjson. It is checked as a whole before anything is sent.
-Rows that are refused are written with the reason beside it, for people.csv to people.failed.csv, anew by each import. After Ctrl-C or a failure the same command goes on where it was: people.csv.import.json keeps the place until the import is done. Exit code 0 means that every row was written, 1 that some were not.`,
+  description: `Each row creates a contact, or updates the oldest contact with its external_id, else its email, else its phone. Fields are external_id, name, phone, email, tags (separated by commas or semicolons) and fields.<name>. Without --map, every column must be named like a field, in any case, as in an export. Tags replace all tags of an existing contact.
+The file is CSV in UTF-8, UTF-16 or windows-1252, or JSON Lines if its name ends in .jsonl or .ndjson. The whole file is checked before anything is sent.
+Failed rows of people.csv go to people.failed.csv, each with its error. Each import replaces that file. After Ctrl-C or an error, repeat the command to continue: people.csv.import.json keeps the position until the import is done. Exit code 0 means that every row was written, 1 that some rows were not.`,
   options: [
     {
       name: 'map',
       value: 'field=column',
       isMultiple: true,
-      description: 'A field and the column that it comes from; several with commas, or the flag several times',
+      description: 'A field and its column; several separated by commas, or in repeated flags',
     },
     {
       name: 'type',
@@ -32,11 +32,11 @@ Rows that are refused are written with the reason beside it, for people.csv to p
       isMultiple: true,
       description: `The type of a custom field: fields.<name>=${fieldTypes.join('|')}; default: text`,
     },
-    { name: 'tag', value: 'tag', isMultiple: true, description: 'A tag for every contact; the flag several times' },
-    { name: 'clear-empty', description: 'An empty cell clears the value; default: it leaves the value as it is' },
-    { name: 'dry-run', description: 'Check the file and show how its rows are read; send nothing' },
+    { name: 'tag', value: 'tag', isMultiple: true, description: 'A tag for every contact; may be repeated' },
+    { name: 'clear-empty', description: 'An empty cell clears the value; default: an empty cell keeps it' },
+    { name: 'dry-run', description: 'Check the file and show a preview, but send nothing' },
     { name: 'yes', short: 'y', description: 'Do not ask before the first request' },
-    { name: 'restart', description: 'Begin anew, not where an import of this file was interrupted' },
+    { name: 'restart', description: 'Start over instead of continuing an interrupted import' },
   ],
   examples: [
     'contacts import people.csv --dry-run',
@@ -79,7 +79,7 @@ Rows that are refused are written with the reason beside it, for people.csv to p
       });
     } catch (error) {
       progress.end();
-      const place = `after ${counted(state.rows)} of ${counted(file.rowCount)} rows: the same command goes on from there`;
+      const place = `after ${counted(state.rows)} of ${counted(file.rowCount)} rows: repeat the command to continue`;
       call.note(`${call.signal.aborted ? 'Interrupted' : 'Stopped'} ${place}`);
       if (call.signal.aborted && call.isJson) call.print(jsonLine({ interrupted: true, ...resultOf(file, state) }));
       throw error;
@@ -94,7 +94,7 @@ async function showPreview(call: CommandCall, file: RowFile, mapping: Mapping): 
   for (const line of await previewLines(file, mapping)) call.print(line);
 }
 
-/** Returns what makes an import the same: it goes on only with the same rows, read in the same way, into the same account. */
+/** Returns an import's identity. An import continues only with the same rows, mapping and account. */
 function identityOf({ hash }: RowFile, { assignments, tags, clearsEmpty }: Mapping, { account, mode }: Me): string {
   const what = JSON.stringify([hash, assignments, tags, clearsEmpty, account.id, mode]);
   return createHash('sha256').update(what).digest('hex');
@@ -102,7 +102,7 @@ function identityOf({ hash }: RowFile, { assignments, tags, clearsEmpty }: Mappi
 
 async function isWanted(call: CommandCall, file: RowFile, state: ImportState, { account, mode }: Me): Promise<boolean> {
   const into = `into ${printable(account.name)} (${mode})`;
-  if (state.rows > 0) call.note(`Going on after ${counted(state.rows)} of ${counted(file.rowCount)} rows`);
+  if (state.rows > 0) call.note(`Continuing after ${counted(state.rows)} of ${counted(file.rowCount)} rows`);
   const isAsked = call.input.isTTY && !call.isJson && !call.isSet('yes');
   if (!isAsked || (await confirm(call, `Import ${counted(file.rowCount - state.rows)} rows ${into}?`))) return true;
   call.note('Nothing was sent');
@@ -122,7 +122,7 @@ function showResult(call: CommandCall, file: RowFile, state: ImportState): void 
       (each) => `${counted(result[each])} ${each}`,
     );
     call.print(`${counted(result.rows)} rows: ${counts.join(', ')}`);
-    if (result.failed_file) call.print(`The rows that failed are in ${result.failed_file}, each with its error`);
+    if (result.failed_file) call.print(`Failed rows are in ${result.failed_file}, each with its error`);
   }
   if (result.failed > 0) call.setIncomplete();
 }

@@ -8,7 +8,7 @@ import { columnsOf, jsonLine } from '../text.ts';
 const endpointOption = {
   name: 'endpoint',
   value: 'id',
-  description: 'Only those of this endpoint; default: of every endpoint of the account',
+  description: 'Only deliveries to this endpoint; default: all endpoints',
 };
 
 export const deliveriesList: Command = {
@@ -21,7 +21,7 @@ export const deliveriesList: Command = {
     endpointOption,
     { name: 'status', value: 'status', description: 'pending, delivered, failed or skipped' },
     { name: 'event', value: 'kind', description: 'Only deliveries of this kind of event' },
-    { name: 'limit', value: 'number', description: 'Deliveries to show at most, 1 to 100; default: 20' },
+    { name: 'limit', value: 'number', description: 'Show at most this many deliveries, 1 to 100; default: 20' },
   ],
   examples: ['deliveries list', 'deliveries list --status failed --limit 5', 'deliveries list --json'],
   async run(call) {
@@ -39,7 +39,7 @@ export const deliveriesList: Command = {
       .sort((one, other) => (one.id < other.id ? 1 : -1))
       .slice(0, limit);
     if (call.isJson) return call.print(jsonLine({ data: newest }));
-    if (newest.length === 0) return call.note('There are no such deliveries');
+    if (newest.length === 0) return call.note('No deliveries match');
     for (const line of columnsOf([
       ['delivery', 'created', 'event', 'status', 'tries', 'last', 'url'],
       ...newest.map(rowOf),
@@ -54,8 +54,8 @@ export const deliveriesResend: Command = {
   parameters: '<delivery>',
   arity: [1, 1],
   summary: 'Send a webhook delivery again',
-  description: 'Tries the delivery again, whatever its status.',
-  options: [{ ...endpointOption, description: 'Its endpoint; default: the one that has it' }],
+  description: 'Resends the delivery, whatever its status.',
+  options: [{ ...endpointOption, description: "The delivery's endpoint; default: search all endpoints" }],
   examples: ['deliveries resend 0193f0a0-0000-7000-8000-000000000001'],
   async run(call) {
     const [id] = call.positionals as [string];
@@ -82,7 +82,7 @@ async function eachEndpoint<Result>(call: CommandCall, act: (endpoint: string) =
   return results;
 }
 
-/** Returns the id of the endpoint that was asked for, else those of all: an account has at most 20. */
+/** Returns the id that `--endpoint` names, or else the ids of all endpoints. An account has at most 20. */
 async function endpointsOf(call: CommandCall): Promise<string[]> {
   const asked = call.value('endpoint');
   if (asked !== undefined) return [asked];

@@ -5,7 +5,7 @@ import { type Command, type CommandCall, eventsOption, integerOf, kindsOf } from
 import { UsageError } from '../errors.ts';
 import { jsonLine, printable, shortened } from '../text.ts';
 
-/** Characters of an event's data that a line shows. */
+/** A line shows at most this many characters of an event's data. */
 const shownLength = 160;
 
 export const eventsTail: Command = {
@@ -13,10 +13,10 @@ export const eventsTail: Command = {
   parameters: '',
   arity: [0, 0],
   summary: 'Show events as they happen',
-  description: 'Shows each event once, with its sequence; with --json as one line of JSON. Ctrl-C ends it.',
+  description: 'Shows each event once, with its sequence. With --json, each is one line of JSON. Stop with Ctrl-C.',
   options: [
     eventsOption,
-    { name: 'after', value: 'sequence', description: 'Begin after the event with this sequence, at most 30 days back' },
+    { name: 'after', value: 'sequence', description: 'Start after the event with this sequence, at most 30 days back' },
   ],
   examples: ['events tail', "events tail --events 'order.*'", 'events tail --after 0 --json'],
   async run(call) {
@@ -36,7 +36,7 @@ export const eventsTail: Command = {
   },
 };
 
-/** Returns the sequence that `--after` asks for; undefined without it. Throws UsageError for one that no event has yet. */
+/** Returns the sequence of `--after`; undefined without it. Throws UsageError if no event has this sequence yet. */
 export async function afterOf(call: CommandCall, client: ClientOptions): Promise<number | undefined> {
   const after = integerOf(call, 'after', [0, Number.MAX_SAFE_INTEGER]);
   if (!after) return after;
@@ -45,7 +45,7 @@ export async function afterOf(call: CommandCall, client: ClientOptions): Promise
   throw new UsageError(`--after must be at most ${newest}, the sequence of the last event, not ${after}`);
 }
 
-/** Returns a callback that acts once: the stream opens again whenever it broke. */
+/** Returns a callback that acts only on its first call. A stream calls onOpen again after each reconnect. */
 export function onFirst(act: () => void): () => void {
   let isDone = false;
   return () => {
@@ -54,11 +54,11 @@ export function onFirst(act: () => void): () => void {
   };
 }
 
-/** Returns a callback that notes why a stream is opened again. */
+/** Returns a callback that prints why a stream reconnects. */
 export function printReconnect(call: CommandCall): (reconnect: Reconnect) => void {
   return ({ error, afterMs }) => {
-    const why = error ? printable(error.message) : 'the platform ended the connection';
-    call.note(`Connecting again in ${(afterMs / 1000).toFixed(1)} s: ${why}`);
+    const why = error ? printable(error.message) : 'the platform closed the connection';
+    call.note(`Reconnecting in ${(afterMs / 1000).toFixed(1)} s: ${why}`);
   };
 }
 

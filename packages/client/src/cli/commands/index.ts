@@ -14,7 +14,7 @@ import { request } from './request.ts';
 import { trigger } from './trigger.ts';
 import { webhooksCreate, webhooksList, webhooksReplay, webhooksTest } from './webhooks.ts';
 
-/** Every command, in the order of the usage. */
+/** All commands, in the order of the usage. */
 export const commands: readonly Command[] = [
   login,
   logout,
@@ -43,7 +43,7 @@ export const commands: readonly Command[] = [
   completionOf(() => commands),
 ];
 
-/** Returns the command that the first words name, the longest name first, and the arguments after it; undefined for an unknown name. */
+/** Returns the command that the first two words or the first word name, and the other arguments; undefined for an unknown name. */
 export function findCommand(args: readonly string[]): { command: Command; rest: string[] } | undefined {
   for (const words of [2, 1]) {
     const name = args.slice(0, words).join(' ');

@@ -10,7 +10,7 @@ const shownOnce = 'The key is shown only now: store it where only your servers c
 export const keysList = listCommand<Key>({
   name: 'keys list',
   summary: 'List API keys',
-  description: 'Newest first, revoked and expired ones included. A test key lists test keys only.',
+  description: 'Newest first, including revoked and expired keys. A test key lists only test keys.',
   path,
   head: ['id', 'name', 'mode', 'key', 'state', 'last used', 'scopes'],
   rowOf,
@@ -22,7 +22,7 @@ export const keysCreate: Command = {
   arity: [0, 0],
   summary: 'Create an API key',
   description:
-    'Prints the key, which is shown only once. It has at most the scopes of the key that creates it; a test key creates test keys only.',
+    'Prints the key, which is shown only once. A new key can have only scopes that the key in use has. A test key creates only test keys.',
   options: [
     { name: 'name', value: 'text', isRequired: true, description: 'What the key is for' },
     {
@@ -30,14 +30,14 @@ export const keysCreate: Command = {
       value: 'scopes',
       isMultiple: true,
       isRequired: true,
-      description: "Scopes such as cdp.contacts:read, with commas between them or the flag several times; '*': all",
+      description: "Scopes such as cdp.contacts:read, separated by commas or in repeated flags; '*' for all",
     },
-    { name: 'mode', value: 'mode', choices: ['live', 'test'], description: 'live or test; default: as the key in use' },
+    { name: 'mode', value: 'mode', choices: ['live', 'test'], description: 'Default: the mode of the key in use' },
     {
       name: 'allow',
       value: 'address',
       isMultiple: true,
-      description: 'An address or CIDR range that may use the key; the flag several times; default: any address',
+      description: 'An IP address or CIDR range that may use the key; may be repeated; default: any',
     },
     { name: 'expires-at', value: 'time', description: 'When it expires, such as 2027-01-01T00:00:00Z; default: never' },
   ],
@@ -63,9 +63,9 @@ export const keysRotate: Command = {
   parameters: '<id>',
   arity: [1, 1],
   summary: 'Rotate an API key',
-  description: 'Creates a successor with the same scopes and prints it, once. The old key works on for a while.',
+  description: 'Creates a new key with the same scopes and prints it once. The old key stays valid for the overlap.',
   options: [
-    { name: 'overlap', value: 'duration', description: 'How long the old key works on, 0s to 7d; default: 1d' },
+    { name: 'overlap', value: 'duration', description: 'How long the old key stays valid, 0s to 7d; default: 1d' },
   ],
   examples: ['keys rotate 0193f0a0-0000-7000-8000-000000000001 --overlap 1h'],
   async run(call) {
@@ -79,7 +79,7 @@ export const keysRevoke: Command = {
   parameters: '<id>',
   arity: [1, 1],
   summary: 'Revoke an API key',
-  description: 'Takes effect immediately, also on the key in use.',
+  description: 'Takes effect immediately, even on the key in use.',
   options: [],
   examples: ['keys revoke 0193f0a0-0000-7000-8000-000000000001'],
   async run(call) {

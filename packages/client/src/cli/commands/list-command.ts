@@ -2,7 +2,7 @@ import type { Command } from '../command.ts';
 import { allEntries } from '../entries.ts';
 import { columnsOf, jsonLine } from '../text.ts';
 
-/** Returns a command that prints all entries of the list at `path`, a line each below `head`, or as one JSON value. */
+/** Returns a command that prints all entries of the list at `path`: one line each below `head`, or one JSON value. */
 export function listCommand<Entry>({
   path,
   head,

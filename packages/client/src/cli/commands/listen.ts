@@ -14,12 +14,12 @@ export const listen: Command = {
   arity: [0, 0],
   summary: 'Forward events to a server on your machine',
   description:
-    'Posts each event as the platform posts it to a webhook endpoint, signed with the secret that it prints, one after the other, and shows the response; with --json each is a line, and the first has the secret. Started again with the same address and kinds it goes on where it was; what your server refuses is shown and not repeated.',
+    'Posts events one at a time, as the platform posts them to a webhook endpoint, and shows each response. Prints the secret that signs them. With --json, the first line has the secret, and each event is one line. With the same URL and kinds, the next run continues after the last event. An event that your server rejects is shown, but not sent again.',
   options: [
     { name: 'forward-to', value: 'url', description: 'Your server, such as http://localhost:3000/hook' },
     eventsOption,
-    { name: 'after', value: 'sequence', description: 'Begin after the event with this sequence, at most 30 days back' },
-    { name: 'latest', description: 'Begin with the next event, not where it was' },
+    { name: 'after', value: 'sequence', description: 'Start after the event with this sequence, at most 30 days back' },
+    { name: 'latest', description: 'Start with the next event instead of where the last run stopped' },
   ],
   examples: [
     'listen --forward-to http://localhost:3000/hook',
@@ -40,7 +40,7 @@ export const listen: Command = {
         `Forwarding ${types?.join(', ') ?? 'all events'} of ${printable(me.account.name)} (${me.mode}) to ${target}`,
       );
       call.note(`Signing with ${secret}`);
-      call.note(begin.isResumed ? `Going on after the event with sequence ${begin.sequence}` : 'Ready');
+      call.note(begin.isResumed ? `Continuing after the event with sequence ${begin.sequence}` : 'Ready');
     });
     const onReconnect = printReconnect(call);
     const options = { types, afterSequence: begin.sequence, signal: call.signal, onOpen, onReconnect };
@@ -57,12 +57,12 @@ function targetOf(text = ''): string {
   throw new UsageError('--forward-to must be the URL of your server, such as http://localhost:3000/hook');
 }
 
-/** Returns the secret of a key: the same each time, so that it is set once at the server, and none that reveals the key. */
+/** Returns a key's signing secret. It is the same in each run, so the server is configured once, and it does not reveal the key. */
 function secretOf(apiKey: string): string {
   return `whsec_${createHmac('sha256', apiKey).update('customer-platform listen').digest('base64')}`;
 }
 
-/** Returns the file that keeps where an account's events were forwarded up to. */
+/** Returns the name of the file that stores the sequence of the last forwarded event. */
 function placeFile({ account, mode }: Me, target: string, types: string[] | undefined): string {
   const what = JSON.stringify([account.id, mode, target, types?.toSorted()]);
   return `listen-${createHash('sha256').update(what).digest('hex').slice(0, 16)}.json`;
@@ -74,7 +74,7 @@ async function beginOf(
   client: ClientOptions,
 ): Promise<{ sequence: number; isResumed: boolean }> {
   const asked = await afterOf(call, client);
-  if (asked !== undefined && call.isSet('latest')) throw new UsageError('--after and --latest exclude each other');
+  if (asked !== undefined && call.isSet('latest')) throw new UsageError('--after cannot be combined with --latest');
   const stored = call.isSet('latest')
     ? undefined
     : ((await call.settings.read(place)) as { sequence?: number } | undefined);

@@ -6,7 +6,7 @@ import { SetupError, UsageError } from '../errors.ts';
 import { credentialsFile } from '../settings.ts';
 import { jsonLine, printable } from '../text.ts';
 
-/** Longest key that is read in characters. */
+/** Longest accepted key in characters. */
 const maxKeyLength = 1_000;
 
 export const login: Command = {
@@ -15,7 +15,7 @@ export const login: Command = {
   arity: [0, 0],
   summary: 'Store an API key',
   description:
-    'Asks for the key, or reads it from the standard input, and stores it if the API takes it, in a file that only you can read. CUSTOMER_PLATFORM_KEY and CUSTOMER_PLATFORM_URL go before it.',
+    'Asks for the key, or reads it from the standard input. If the API accepts the key, stores it in a file that only you can read. CUSTOMER_PLATFORM_KEY and CUSTOMER_PLATFORM_URL override it.',
   options: [{ name: 'url', value: 'address', description: "The API's address; default: CUSTOMER_PLATFORM_URL" }],
   examples: ['login --url https://api.example.com', 'login --url https://api.example.com < key.txt'],
   async run(call) {
@@ -35,13 +35,13 @@ export const logout: Command = {
   name: 'logout',
   parameters: '',
   arity: [0, 0],
-  summary: 'Forget the stored API key',
-  description: 'The key itself stays valid: revoke it where it was made.',
+  summary: 'Delete the stored API key',
+  description: 'The key stays valid until you revoke it.',
   options: [],
   examples: ['logout'],
   async run(call) {
     await call.settings.remove(credentialsFile);
-    call.note('The stored key is forgotten');
+    call.note('The stored key was deleted');
   },
 };
 
@@ -53,14 +53,14 @@ function clientOf(url: string, key: string) {
   }
 }
 
-/** Returns the key that the user types, which the terminal does not show, or the whole standard input if that is none. */
+/** Returns the key that the user types, without echo. If the standard input is not a terminal, returns all of it. */
 async function readKey({ input, note }: CommandCall): Promise<string> {
   if (!input.isTTY) return await readPipe(input);
-  note('API key (it is not shown):');
+  note('API key (hidden while you type):');
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: silent, terminal: true });
   const ended = new AbortController();
-  // Ctrl-C and Ctrl-D, which a terminal that shows nothing leaves to its reader.
+  // Ctrl-C and Ctrl-D. A readline interface without echo must handle them itself.
   lines.once('SIGINT', () => ended.abort()).once('close', () => ended.abort());
   try {
     return (await lines.question('', { signal: ended.signal })).trim();

@@ -6,7 +6,7 @@ export const mcp: Command = {
   arity: [0, 0],
   summary: 'Let an AI assistant use the API',
   description:
-    'Serves the Model Context Protocol on the standard input and output, for assistants that start it themselves. The key and its scopes decide what an assistant may do; keys and secrets are hidden from it. Before each write the assistant asks you. Where it cannot ask, a write with a live key is refused, and one with a key of the sandbox is sent.',
+    'Serves the Model Context Protocol on the standard input and output, for assistants that start it themselves. The scopes of the key limit what the assistant can do. Keys and secrets are hidden from the assistant. The assistant asks you before each write. If it cannot ask, writes with a live key are refused, and writes with a test key are sent.',
   options: [
     { name: 'read-only', description: 'Offer no writes' },
     { name: 'yes', description: 'Send writes without asking; your assistant may still ask' },
@@ -15,7 +15,7 @@ export const mcp: Command = {
   async run(call) {
     const options = { isReadOnly: call.isSet('read-only'), isConfirmed: call.isSet('yes') };
     const client = await call.clientOptions();
-    // The server's packages are large: the other commands start without them.
+    // The server's packages are large, so other commands do not load them.
     const { serve } = await import('../mcp/serve.ts');
     await serve(client, options, call);
   },

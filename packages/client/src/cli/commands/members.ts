@@ -10,7 +10,7 @@ const path = '/v1/members';
 export const membersList = listCommand<Member>({
   name: 'members list',
   summary: 'List team members',
-  description: 'Newest first, inactive members included. A test key lists those of the sandbox.',
+  description: "Newest first, including inactive members. A test key lists the sandbox's members.",
   path,
   head: ['id', 'state', 'email', 'name'],
   rowOf,
@@ -36,7 +36,7 @@ export const membersRemove: Command = {
   parameters: '<id or email>',
   arity: [1, 1],
   summary: 'Remove a team member',
-  description: 'The member becomes inactive; none of their data is deleted.',
+  description: 'The member becomes inactive. Their data is kept.',
   options: [],
   examples: ['members remove mira@salon-aurora.example', 'members remove 019a9c01-2b3c-7d4e-8f5a-6b7c8d9e0f1a'],
   async run(call) {
@@ -47,7 +47,7 @@ export const membersRemove: Command = {
     if (id === undefined) throw new SetupError(`No team member has the email address ${given}`);
     await call.send({ method: 'DELETE', path: `${path}/${encodeURIComponent(id)}` });
     if (call.isJson) call.print(jsonLine({ id, active: false }));
-    call.note('The member is removed');
+    call.note('The member was removed');
   },
 };
 

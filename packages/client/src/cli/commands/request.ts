@@ -10,12 +10,11 @@ export const request: Command = {
   parameters: '<method> <path>',
   arity: [2, 2],
   summary: 'Send any request',
-  description:
-    'Prints the body of the response. A write is sent with an Idempotency-Key, so that its retries change nothing more.',
+  description: 'Prints the response body. A write carries an Idempotency-Key, so retries do not repeat it.',
   options: [
-    dataOption('The body'),
+    dataOption('The JSON body'),
     { name: 'query', short: 'q', value: 'name=value', isMultiple: true, description: 'A query parameter' },
-    { name: 'idempotency-key', value: 'key', description: 'Default: a new one' },
+    { name: 'idempotency-key', value: 'key', description: 'The Idempotency-Key of a write; default: a new UUID' },
   ],
   examples: [
     'request GET /v1/me',
@@ -44,6 +43,7 @@ function queryOf(call: CommandCall): Record<string, string> {
   });
   const names = pairs.map(([name]) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new UsageError(`--query ${twice} is given twice: a parameter has one value`);
+  if (twice !== undefined)
+    throw new UsageError(`--query ${twice} must be given only once, since a parameter has one value`);
   return Object.fromEntries(pairs);
 }

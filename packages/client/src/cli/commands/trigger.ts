@@ -6,7 +6,7 @@ import { SetupError, UsageError } from '../errors.ts';
 import { dataOf, dataOption } from '../json-input.ts';
 import { jsonLine, printable } from '../text.ts';
 
-/** The resource of each family of events that has one which can be listed: its name in `data`, its list, and whether the list shows less of it. */
+/** The listable resource of each event family: its name in `data`, and the path of its list. `isShortened`: the list omits fields. */
 const resources: Readonly<Record<string, { name: string; path: string; isShortened?: true }>> = {
   appointment: { name: 'appointment', path: '/v1/calendar/appointments', isShortened: true },
   audience: { name: 'audience', path: '/v1/cdp/audiences' },
@@ -18,7 +18,7 @@ const resources: Readonly<Record<string, { name: string; path: string; isShorten
   plan: { name: 'plan', path: '/v1/agents/plans' },
   webhook: { name: 'webhook', path: '/v1/webhooks' },
 };
-/** Its message is one that came in, which no list has. */
+/** This kind has an inbound message, and no list has inbound messages. */
 const withoutList = 'message.received';
 
 type Data = Record<string, unknown>;
@@ -29,10 +29,10 @@ export const trigger: Command = {
   arity: [1, 1],
   summary: 'Send an example event',
   description:
-    "Sends an example of this kind to your sandbox's endpoints and streams, marked as test. It needs a test key. --data changes the example: of each resource in it, the fields that are given. --from-last puts the newest resource of your sandbox in it, as it is now, which must not be what the kind says happened to it; --data changes that.",
+    "Sends an example of this kind to your sandbox's endpoints and streams, marked as test. Needs a test key. --data replaces fields of the resources in the example. --from-last sends a resource of your sandbox in its current state, which may not match the kind: an open order stays open in order.declined. Use --data to correct it.",
   options: [
-    dataOption('Values of the event\'s data, such as {"order": {"number": 7}}'),
-    { name: 'from-last', description: 'Send the first resource that the list of the sandbox shows' },
+    dataOption('Fields to replace in the event\'s data, such as {"order": {"number": 7}}'),
+    { name: 'from-last', description: "Send the first resource of the sandbox's list instead of an example" },
   ],
   examples: [
     'trigger appointment.booked',
@@ -43,7 +43,7 @@ export const trigger: Command = {
   async run(call) {
     const [type] = call.positionals as [string];
     const given = await dataOf(call);
-    if (given !== undefined && !isObject(given)) throw new UsageError('--data must be an object of JSON');
+    if (given !== undefined && !isObject(given)) throw new UsageError('--data must be a JSON object');
     try {
       const last = call.isSet('from-last') ? await lastOf(call, type) : undefined;
       const data = last && given ? merged(last, given) : (last ?? given);
@@ -60,7 +60,7 @@ export const trigger: Command = {
   },
 };
 
-/** Returns the data of an event that has the first resource of its list. Throws UsageError for kinds without one, SetupError if the list is empty. */
+/** Returns event data with the first resource of the list. Throws UsageError for a kind without a list, SetupError if the list is empty. */
 async function lastOf(call: CommandCall, type: string): Promise<Data> {
   const family = type.split('.', 1)[0]!;
   const resource = Object.hasOwn(resources, family) && type !== withoutList ? resources[family] : undefined;
@@ -76,7 +76,7 @@ async function lastOf(call: CommandCall, type: string): Promise<Data> {
   return { [name]: whole };
 }
 
-/** Returns data with the values of other data: of a resource those fields, of anything else the whole. */
+/** Returns data with other data merged in. Objects are merged one level deep; any other value is replaced. */
 function merged(data: Data, other: Data): Data {
   const entries = Object.entries(other).map(([name, value]) => {
     const before = data[name];

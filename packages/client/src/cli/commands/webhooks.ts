@@ -5,7 +5,7 @@ import { jsonLine, printable } from '../text.ts';
 import { listCommand } from './list-command.ts';
 
 const path = '/v1/webhooks';
-/** Milliseconds between two looks at what is under way. */
+/** Milliseconds between two polls. */
 const pollMs = 500;
 const noWait: Command['options'][number] = { name: 'no-wait', description: 'Do not wait for the outcome' };
 
@@ -14,7 +14,7 @@ export const webhooksCreate: Command = {
   parameters: '<url>',
   arity: [1, 1],
   summary: 'Create a webhook endpoint',
-  description: 'Prints the secret that signs its deliveries, which is shown only once.',
+  description: 'Prints the secret that signs the deliveries. The secret is shown only once.',
   options: [eventsOption, { name: 'description', value: 'text', description: 'What the endpoint is for' }],
   examples: [
     'webhooks create https://example.com/hook',
@@ -46,7 +46,7 @@ export const webhooksTest: Command = {
   arity: [1, 1],
   summary: 'Send a test event to a webhook endpoint',
   description:
-    'Sends webhook.test to it, whatever its filter, and shows the first response. Exit code 1 means that it was not delivered.',
+    'Sends a webhook.test event, whatever the filter of the endpoint, and shows the first response. Exit code 1 means that it was not delivered.',
   options: [noWait],
   examples: ['webhooks test 019a9cb0-5d7f-7ea6-8ba2-b3c4d5e6f810'],
   hasEnd: true,
@@ -72,15 +72,15 @@ export const webhooksReplay: Command = {
   parameters: '<endpoint>',
   arity: [1, 1],
   summary: 'Send the deliveries of a period again',
-  description: 'Sends them in the background, and waits until all are on their way; Ctrl-C ends only the wait.',
+  description: 'Resends them in the background, and waits until all are scheduled. Ctrl-C ends only the wait.',
   options: [
-    { name: 'since', value: 'time', isRequired: true, description: 'Begin of the period: 2026-11-20T09:00:00+01:00' },
+    { name: 'since', value: 'time', isRequired: true, description: 'Start of the period: 2026-11-20T09:00:00+01:00' },
     { name: 'until', value: 'time', description: 'End of the period, exclusive; default: now' },
     {
       name: 'status',
       value: 'status',
       choices: ['failed', 'all'],
-      description: 'failed: what was not delivered (default); all: every delivery',
+      description: 'failed: only undelivered ones (default); all: every delivery',
     },
     noWait,
   ],

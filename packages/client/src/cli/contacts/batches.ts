@@ -2,24 +2,24 @@ import type { ImportState } from './import-state.ts';
 import { contactOf, type Mapping } from './mapping.ts';
 import type { Row } from './rows.ts';
 
-/** A row, with the contact that it says or why it says none. */
+/** A row with its contact, or with the reason why it has none. */
 export interface BatchEntry {
   row: Row;
   contact?: Record<string, unknown>;
   fault?: string;
 }
 
-/** Rows that are done together: one request has their contacts. */
+/** Rows whose contacts are sent in one request. */
 export interface Batch {
-  /** Rows of the file before them. */
+  /** Number of rows in the file before the batch. */
   offset: number;
   entries: readonly BatchEntry[];
 }
 
-/** Most bytes of the contacts of a batch: a request has at most 1 MiB and 100,000 values, of which the shortest has five bytes. */
+/** Most bytes of a batch's contacts. The API accepts at most 1 MiB and 100,000 values, of at least five bytes each, per request. */
 const maxBytes = 480 * 1024;
 
-/** Yields the rows that a state has not done yet in batches. From the same state on they are the same each time. */
+/** Yields the rows that are not yet imported, in batches. The same state always yields the same batches. */
 export async function* batchesOf(
   rows: AsyncIterable<Row>,
   mapping: Mapping,

@@ -1,27 +1,27 @@
 /**
- * Texts in cells that spreadsheets open. A text that begins like a formula (= + - @, tab or carriage return) gets an apostrophe before it, so
- * that no spreadsheet runs what somebody chose as their name; so does one that begins with such apostrophes already. An import takes one
- * away, which makes both the same text. Numbers keep their sign: +4930901820 and -1.5 run nothing, and stay what others read them as.
+ * Matches strings that begin like a formula (= + - @, tab or carriage return), also after apostrophes. An export puts an apostrophe before
+ * them, so that no spreadsheet runs a contact's name. An import removes one apostrophe, which restores the string. Signed numbers such as
+ * +4930901820 and -1.5 stay as they are, since they run nothing.
  */
 const likeFormula = /^'*[=+\-@\t\r]/;
 const signedNumber = /^[+-]\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
-/** Returns the cell of a text. */
+/** Returns a string as a cell that no spreadsheet runs as a formula. */
 export function toCell(text: string): string {
   return likeFormula.test(text) && !signedNumber.test(text) ? `'${text}` : text;
 }
 
-/** Returns the text of a cell. */
+/** Returns the string of a cell that `toCell` wrote. */
 export function fromCell(cell: string): string {
   return /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell;
 }
 
-/** Returns tags in one text, with commas between them; one that has a comma, a semicolon, a quote or spaces around it is in quotes. */
+/** Returns tags separated by commas. A tag with a comma, semicolon, quote or line break, or with spaces around it, is quoted. */
 export function tagsText(tags: readonly string[]): string {
   return tags.map((tag) => (/[,;"\r\n]|^\s|\s$/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag)).join(',');
 }
 
-/** Returns the tags of a text, with commas or semicolons between them, which may be in quotes. */
+/** Returns the tags of a cell, separated by commas or semicolons. A tag may be quoted. */
 export function tagsOfCell(text: string): string[] {
   const tags: string[] = [];
   let tag = '';

@@ -2,21 +2,21 @@ import { FileError } from '../errors.ts';
 
 /** A row of CSV. */
 export interface CsvRow {
-  /** Line of the file in which it begins, from 1. */
+  /** Line of the file in which the row begins, counted from 1. */
   line: number;
   cells: string[];
 }
 
-/** Separators that are told from a file's first rows. */
+/** Separators that `separatorOf` detects. */
 const separators = [',', ';', '\t', '|'];
-/** Characters that a row has at most: more is a quote that was never closed. */
+/** Most characters of a row. A longer row is most likely an unclosed quote. */
 const maxRowLength = 1024 * 1024;
-/** Rows by which a separator is told. */
+/** Number of rows that are parsed to detect the separator. */
 const maxSampled = 50;
 
 /**
- * Returns what separates the cells of a text that begins with `head`, told from outside quotes: what gives the first rows as many cells as
- * the header has. A first line such as `sep=;` names it, and is `preamble`, no row.
+ * Detects the separator of a CSV file that begins with `head`. It gives most of the first rows as many cells as the header.
+ * A first line such as `sep=;` sets the separator. That line is the `preamble` and not a row.
  */
 export function separatorOf(head: string): { separator: string; preamble: string } {
   const [preamble = '', named] = /^sep=([^\r\n"])(?:\r\n|\r|\n)/i.exec(head) ?? [];
@@ -29,7 +29,7 @@ export function separatorOf(head: string): { separator: string; preamble: string
   return { separator: separators[scores.indexOf(Math.max(...scores))]!, preamble };
 }
 
-/** Returns the first rows; of a text that ends within its first, what there is of it. */
+/** Returns the first complete rows. If even the first row is incomplete, returns its beginning. */
 function sampled(text: string, separator: string): string[][] {
   const rows: string[][] = [];
   for (let at = 0; at < text.length && rows.length < maxSampled; ) {
@@ -42,8 +42,8 @@ function sampled(text: string, separator: string): string[][] {
 }
 
 /**
- * Yields the rows of CSV (RFC 4180) that comes in pieces, without those that have no text in any cell. Lines end in CR LF, LF or CR; a quote
- * within a cell that does not begin with one is text, and so is what follows a closed one. Throws FileError for a quote that is not closed.
+ * Parses CSV (RFC 4180) from chunks and yields its rows, except empty ones. Lines end in CR LF, LF or CR. A quote inside an unquoted cell
+ * and text after a closing quote are kept as they are. Throws FileError for an unclosed quote.
  */
 export async function* csvRows(
   texts: AsyncIterable<string>,
@@ -57,7 +57,7 @@ export async function* csvRows(
     skipped -= at;
     while (at < text.length) {
       const row = readRow(text, at, separator, piece === undefined);
-      if (row === 'unclosed') throw new FileError(`The quote that opens in the row of line ${line} is not closed`);
+      if (row === 'unclosed') throw new FileError(`The row in line ${line} opens a quote that is never closed`);
       if (!row) break;
       if (row.cells.some((cell) => cell !== '')) yield { line, cells: row.cells };
       line += lineEndsIn(text, at, row.end);
@@ -65,7 +65,7 @@ export async function* csvRows(
     }
     text = text.slice(at);
     if (text.length > maxRowLength) {
-      throw new FileError(`The row of line ${line} has more than ${maxRowLength} characters: is a quote not closed?`);
+      throw new FileError(`The row in line ${line} has more than ${maxRowLength} characters: is a quote not closed?`);
     }
   }
 }
@@ -75,7 +75,7 @@ async function* withEnd(texts: AsyncIterable<string>): AsyncGenerator<string | u
   yield undefined;
 }
 
-/** Reads the row that begins at a place; undefined if its end is not there yet. `isLast` says that no more text follows. */
+/** Reads the row at `at`; undefined if its end has not arrived yet. `isLast` means that no more text follows. */
 function readRow(text: string, at: number, separator: string, isLast: boolean): ReadRow | 'unclosed' | undefined {
   const cells: string[] = [];
   for (let from = at; ; ) {
@@ -92,7 +92,7 @@ function readRow(text: string, at: number, separator: string, isLast: boolean): 
     }
     let end = from;
     while (end < text.length && text[end] !== separator && text[end] !== '\n' && text[end] !== '\r') end++;
-    // A CR at the end may be half of a line's end, and a quote half of a doubled one.
+    // At the end of a chunk, a CR may be half of a CR LF, and a quote half of two.
     if (!isLast && end + 1 >= text.length && text[end] !== '\n') return undefined;
     cells.push(cell + text.slice(from, end));
     if (text[end] !== separator) return { cells, end: end + (text[end] === '\r' && text[end + 1] === '\n' ? 2 : 1) };
@@ -102,7 +102,7 @@ function readRow(text: string, at: number, separator: string, isLast: boolean): 
 
 interface ReadRow {
   cells: string[];
-  /** Place after it. */
+  /** Index after the row. */
   end: number;
 }
 
@@ -110,7 +110,7 @@ function lineEndsIn(text: string, from: number, to: number): number {
   return text.slice(from, to).match(/\r\n|\r|\n/g)?.length ?? 0;
 }
 
-/** Returns a line of CSV without its end. */
+/** Returns a CSV line without its line end. */
 export function csvLine(cells: readonly string[], separator = ','): string {
   const isSpecial = (cell: string) => cell.includes(separator) || /["\r\n]/.test(cell);
   return cells.map((cell) => (isSpecial(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(separator);

@@ -3,12 +3,12 @@ import { tagsText, toCell } from './cells.ts';
 
 const plainColumns = ['id', 'number', 'external_id', 'name', 'phone', 'email', 'tags'];
 
-/** Returns the columns of an export with these custom fields. */
+/** Returns the column names of an export with these custom fields. */
 export function columnsOf(fieldNames: readonly string[]): string[] {
   return [...plainColumns, ...fieldNames.map((name) => `fields.${name}`)];
 }
 
-/** Returns the cells of a contact in these columns. */
+/** Returns a contact's cells in the order of `columnsOf`. */
 export function cellsOf(contact: Contact, fieldNames: readonly string[]): string[] {
   const { id, number, external_id, name, phone, email, tags, fields } = contact;
   const custom = fieldNames.map((each) => (Object.hasOwn(fields, each) ? fields[each] : null));

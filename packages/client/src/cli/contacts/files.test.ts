@@ -28,7 +28,7 @@ async function* pieces(text: string, length: number): AsyncGenerator<string> {
 }
 
 describe('CSV', () => {
-  it('is read as RFC 4180 says, in pieces of any length', async () => {
+  it('is parsed by RFC 4180, in chunks of any length', async () => {
     const text = 'a,"b ""c"", d",\r\n"x\r\ny",,"z"\rmid"dle," spaced ","end"tail\n\n,,\nlast,1,""';
     const rows = [
       { line: 1, cells: ['a', 'b "c", d', ''] },
@@ -43,7 +43,7 @@ describe('CSV', () => {
     }
   });
 
-  it('has its separator told from outside quotes, by equal rows, or by sep=', () => {
+  it('has its separator detected by rows of equal length outside quotes, or set by sep=', () => {
     expect(separatorOf('"a,b,c,d";e\n"1,2,3,4";5\n').separator).toBe(';');
     expect(separatorOf('name;note\nAda;a, b, c\nBen;d, e, f\n').separator).toBe(';');
     expect(separatorOf('a, b, c | d\n1 | 2\n').separator).toBe('|');
@@ -53,7 +53,7 @@ describe('CSV', () => {
     expect(separatorOf('a,"b').separator).toBe(',');
   });
 
-  it('is written so that it reads as it was', async () => {
+  it('is written so that it parses to the same cells', async () => {
     const cells = ['plain', 'a,b', 'say "hi"', 'two\nlines', '', ' spaced ', 'semi;colon'];
     for (const separator of [',', ';', '\t']) {
       for await (const row of csvRows(pieces(`${csvLine(cells, separator)}\r\n`, 5), { separator })) {
@@ -62,10 +62,12 @@ describe('CSV', () => {
     }
   });
 
-  it('that has a quote which is not closed is refused by its line, however long it is', async () => {
-    await expect(openRows(fileOf('name\nAda\n"Ben\nZoë\n'))).rejects.toThrow('in the row of line 3 is not closed');
+  it('with an unclosed quote is refused with the line number, also if it is very long', async () => {
+    await expect(openRows(fileOf('name\nAda\n"Ben\nZoë\n'))).rejects.toThrow(
+      'line 3 opens a quote that is never closed',
+    );
     const endless = fileOf(`name\n"${'x'.repeat(3_000_000)}`);
-    await expect(openRows(endless)).rejects.toThrow(/The row of line 2 has more than 1048576 characters/);
+    await expect(openRows(endless)).rejects.toThrow(/The row in line 2 has more than 1048576 characters/);
   });
 });
 
@@ -87,7 +89,7 @@ describe('a file', () => {
     expect(rows).toEqual([{ line: 3, values: { Name: 'Zoë', City: 'Kö;ln' }, cells: ['Zoë', 'Kö;ln'] }]);
   });
 
-  it('in windows-1252 has the characters that Latin 1 does not', async () => {
+  it('in windows-1252 is decoded with the characters that Latin-1 lacks', async () => {
     const [row] = await rowsOf(fileOf(Buffer.from([0x61, 0x0a, 0x80, 0x93, 0xe9, 0x94, 0x0a])));
     expect(row!.values).toEqual({ a: '€“é”' });
   });
@@ -101,7 +103,7 @@ describe('a file', () => {
     await expect(openRows(fileOf(bytes))).rejects.toThrow(/is not text in UTF-8, UTF-16 or windows-1252/);
   });
 
-  it('that has no rows, or is not there, is refused', async () => {
+  it('without rows, or that does not exist, is refused', async () => {
     await expect(openRows(fileOf(''))).rejects.toThrow('is empty');
     await expect(openRows(fileOf('name,email\n\n'))).rejects.toThrow('has no rows below its header');
     await expect(openRows(join(folder, 'none.csv'))).rejects.toThrow(
@@ -109,23 +111,23 @@ describe('a file', () => {
     );
   });
 
-  it('of JSON Lines has its objects, and is refused by the line that is none', async () => {
+  it('of JSON Lines is parsed to objects, and refused with the line number of any other value', async () => {
     const rows = await rowsOf(fileOf('{"name":"Ada"}\n\n{"tags":["a"]}', 'jsonl'));
     expect(rows).toMatchObject([
       { line: 1, values: { name: 'Ada' } },
       { line: 3, values: { tags: ['a'] } },
     ]);
-    await expect(openRows(fileOf('{"name":"Ada"}\n["Ben"]\n', 'ndjson'))).rejects.toThrow('line 2: must be an object');
+    await expect(openRows(fileOf('{"name":"Ada"}\n["Ben"]\n', 'ndjson'))).rejects.toThrow('line 2: must be a JSON obj');
   });
 
-  it('has a row of more or fewer cells than its header refused, not read askew', async () => {
+  it('has rows with more or fewer cells than the header refused, not shifted', async () => {
     const file = await openRows(fileOf('name,email\nAda,a@example.com\nBen,x,y\nZoë\n'));
     const mapping = mappingOf(file, { map: [], types: [], tags: [], clearsEmpty: false });
     const contacts = (await rowsOf(file.path)).map((row) => contactOf(mapping, row));
     expect(contacts).toEqual([
       { contact: { name: 'Ada', email: 'a@example.com' } },
-      { fault: expect.stringContaining('line 3 has 3 cells, and the header 2') },
-      { fault: expect.stringContaining('line 4 has 1 cells, and the header 2') },
+      { fault: expect.stringContaining('line 3 has 3 cells, but the header has 2') },
+      { fault: expect.stringContaining('line 4 has 1 cells, but the header has 2') },
     ]);
   });
 });
@@ -133,17 +135,17 @@ describe('a file', () => {
 describe('cells', () => {
   const texts = ['=1+1', '+cmd', '-x', '@sum', '\t=1', "'=1", "''-", "'quoted", 'Ada', '', "O'Neil"];
 
-  it('that a spreadsheet would run are texts there, and the same again here', () => {
+  it('that a spreadsheet would run are escaped, and read back unchanged', () => {
     for (const text of texts) expect([text, fromCell(toCell(text))]).toEqual([text, text]);
     for (const text of texts) expect(toCell(text)).not.toMatch(/^[=+\-@\t\r]/);
   });
 
-  it('with numbers, phone numbers among them, are as they are', () => {
+  it('with numbers, including phone numbers, stay unchanged', () => {
     for (const text of ['+4930901820', '-1', '-1.5', '+1e-7', '2026-11-20']) expect(toCell(text)).toBe(text);
     expect(toCell('+49 30 901820')).toBe("'+49 30 901820");
   });
 
-  it('of tags hold any tag', () => {
+  it('of tags can contain any tag', () => {
     const tags = ['vip', 'a, b', 'c;d', 'say "hi"', ' spaced ', '"', '5" pipe', 'two\nlines'];
     expect(tagsOfCell(tagsText(tags))).toEqual(tags);
     expect(tagsText(['vip', 'new'])).toBe('vip,new');
@@ -161,7 +163,7 @@ describe('a mapping', () => {
   const given = { map: [] as string[], types: [] as string[], tags: [] as string[], clearsEmpty: false };
   const mapped = (map: string[], more = {}) => mappingOf(file, { ...given, map, ...more });
 
-  it('takes pairs with commas between them, and columns whose names have some', () => {
+  it('takes pairs separated by commas, and columns with commas in their names', () => {
     const { assignments, ignored } = mapped(['name=Last, first,email=E-Mail', 'fields.n=Name']);
     expect(assignments.map(({ field, column }) => `${field}=${column}`)).toEqual([
       'name=Last, first',
@@ -173,18 +175,18 @@ describe('a mapping', () => {
 
   it.each([
     [['name'], '--map must be field=column, such as name=Name, not "name"'],
-    [['nme=Name'], '"nme" is no field of a contact; they are external_id, name, phone, email, tags, and fields.<name>'],
-    [['fields.=Name'], '"fields." is no field of a contact'],
+    [['nme=Name'], '"nme" is not a field of a contact; the fields are external_id, name, phone, email, tags, and'],
+    [['fields.=Name'], '"fields." is not a field of a contact'],
     [['name=Nme'], 'people.csv has no column "Nme"; its columns are "Name", "E-Mail", "Last, first", "City", "City"'],
     [['name=City'], 'people.csv has 2 columns "City"; rename one'],
     [['name=Name,name=E-Mail'], 'the field name is given twice'],
-    [[], 'people.csv: "E-Mail", "Last, first", "City", "City" are named like no field of a contact'],
+    [[], 'people.csv: "E-Mail", "Last, first", "City", "City" match no field of a contact'],
     [[], 'such as --map "name=Name,email=E-Mail,fields.last_first=Last, first,fields.city=City"'],
-  ])('%j is refused, and why', (map, reason) => {
+  ])('%j is refused with the reason', (map, reason) => {
     expect(() => mapped(map)).toThrow(reason);
   });
 
-  it('has types of custom fields, which refuse what is of none', () => {
+  it('has types of custom fields, which refuse invalid values', () => {
     const { contact, fault } = contactOf(
       mapped(['fields.n=Name'], { types: ['fields.n=number'] }),
       row('Name', '12.50'),
@@ -201,10 +203,10 @@ describe('a mapping', () => {
         '--type must be fields.<name>=text|number|boolean',
       );
     }
-    expect(() => mapped(['fields.n=Name'], { types: ['fields.m=number'] })).toThrow('--type fields.m: is no field');
+    expect(() => mapped(['fields.n=Name'], { types: ['fields.m=number'] })).toThrow('--type fields.m: this field');
   });
 
-  it('without --map takes columns that are named like fields, whatever their case', () => {
+  it('without --map takes columns that are named like fields, in any case', () => {
     const { assignments } = mappingOf(
       { path: 'p.csv', format: 'csv', columns: ['Name', 'EMAIL', 'fields.City'] },
       given,
@@ -218,13 +220,13 @@ describe('a mapping', () => {
     expect(() => mappingOf(one, given)).toThrow('"name=name,phone=Mobile phone"');
   });
 
-  it('leaves what an empty cell says nothing of, or clears it', () => {
+  it('keeps the value of an empty cell, or clears it', () => {
     expect(contactOf(mapped(['name=Name', 'tags=E-Mail']), row('Name', '')).contact).toEqual({});
     const cleared = contactOf(mapped(['name=Name'], { clearsEmpty: true, tags: ['new'] }), row('Name', ''));
     expect(cleared.contact).toEqual({ name: null, tags: ['new'] });
   });
 
-  it('of JSON Lines leaves values as they are, and takes fields as a whole', () => {
+  it('of JSON Lines keeps values unchanged, and takes fields as an object', () => {
     const json = { path: 'people.jsonl', format: 'jsonl', columns: ['id', 'name', 'tags', 'fields'] } as const;
     const values = { id: 7, name: "'=1", tags: ['a,b'], fields: { points: 5, vip: true } };
     const line = { line: 1, values, cells: [] };
@@ -235,14 +237,12 @@ describe('a mapping', () => {
   });
 
   it.each(['1234567890123456789', '-9007199254740992', '12.50', '1e999'])(
-    'refuses the number %s for a text, which it would change',
+    'refuses the number %s for a string field, since it would change',
     (number) => {
       const json = { path: 'people.jsonl', format: 'jsonl', columns: ['external_id'] } as const;
       const values = JSON.parse(`{"external_id":${number}}`) as Row['values'];
       const { fault } = contactOf(mappingOf(json, given), { line: 1, values, cells: [] });
-      expect(fault).toBe(
-        'external_id must be a text: a number is read exactly only if it is whole and has at most 9007199254740991',
-      );
+      expect(fault).toBe('external_id must be a string: only whole numbers up to 9007199254740991 are read exactly');
     },
   );
 });

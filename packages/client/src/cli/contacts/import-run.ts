@@ -11,19 +11,19 @@ import type { RowFile } from './rows.ts';
 export interface Import {
   file: RowFile;
   mapping: Mapping;
-  /** Where it begins. Changed as rows are done. */
+  /** Where the import starts. `runImport` updates it after each batch. */
   state: ImportState;
   stateFile: StateFile;
-  /** Writes contacts once under a key, however often it is called. */
+  /** Writes contacts. Repeated calls with the same key write them once. */
   write(contacts: readonly unknown[], idempotencyKey: string): Promise<ContactsWritten>;
-  /** Called whenever rows are done. */
+  /** Called after each batch. */
   onProgress(state: ImportState): void;
 }
 
 /**
- * Writes the rows of a file batch by batch, in their order, and those that are refused to the file beside it. A batch counts when its response
- * is in both files: interrupted before, it is sent again under the same key. One that is refused as too large for a request is cut in half, and so
- * are all after it. Throws what else `write` throws; the state says how far it is.
+ * Writes the rows of a file in order, in batches, and appends the failed rows to the file of failed rows. A batch counts once both files have
+ * its outcome. If the import is interrupted before, it sends the batch again with the same key. When the platform refuses a batch as too
+ * large, it and all later batches are halved. Throws any other error of `write`; the state then has the position.
  */
 export async function runImport(given: Import): Promise<void> {
   const { file, mapping, state, stateFile, onProgress } = given;
@@ -52,12 +52,12 @@ type Written = Omit<ContactsWritten, 'data' | 'failed'> & { data: readonly Pick<
 
 const nothing: Written = { created: 0, updated: 0, unchanged: 0, data: [] };
 
-/** Writes the contacts of a batch; undefined if they are too many: the contacts that they match may be far larger than they are. */
+/** Writes a batch; undefined if it is too large. The platform also counts the matching contacts, which may be far larger. */
 async function writeBatch({ state, write }: Import, { offset, entries }: Batch): Promise<Written | undefined> {
   const contacts = entries.flatMap(({ contact }) => (contact ? [contact] : []));
   if (contacts.length === 0) return nothing;
   try {
-    // A batch that was refused and its first half begin at the same row.
+    // The length is part of the key since a refused batch and its first half begin at the same row.
     return await write(contacts, `${state.run}-${offset}-${entries.length}`);
   } catch (error) {
     if (!isPlatformError(error) || error.status !== 400 || error.field !== 'contacts') throw error;
@@ -67,12 +67,12 @@ async function writeBatch({ state, write }: Import, { offset, entries }: Batch):
 
 type Refused = Required<Pick<BatchEntry, 'row' | 'fault'>>;
 
-/** Returns the rows that said no contact, and those whose contact was refused, in their order. */
+/** Returns the rows that have no valid contact or whose contact the platform refused, in order. */
 function refusedOf({ entries }: Batch, outcomes: Written['data']): Refused[] {
   const errors = new Map(outcomes.map(({ index, error }) => [index, error?.message]));
   let sent = 0;
   return entries.flatMap(({ row, contact, fault }) => {
-    // A message names the place in the request, which means nothing here.
+    // Remove the position in the request, which has no meaning in the file.
     const error = contact
       ? errors
           .get(sent++)
@@ -84,8 +84,8 @@ function refusedOf({ entries }: Batch, outcomes: Written['data']): Refused[] {
 }
 
 /**
- * Keeps of the file of refused rows those that belong to the state: what an interrupted run wrote beyond is written again. A file that the user
- * removed or shortened meanwhile is begun anew.
+ * Truncates the file of failed rows to the size that the state records, since rows beyond it are written again. If the user has deleted or
+ * shortened the file, a new one starts.
  */
 async function keepRefused({ refused: { path } }: RowFile, state: ImportState): Promise<void> {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -98,7 +98,7 @@ async function appendRefused({ refused }: RowFile, state: ImportState, rows: rea
   const lines = rows.map(({ row, fault }) => refused.lineOf(row, fault));
   if (state.refused_bytes === 0 && refused.head !== '') lines.unshift(refused.head);
   const text = `${lines.join('\n')}\n`;
-  // Contacts are for their owner alone.
+  // Only the owner may read contacts.
   await appendFile(refused.path, text, { mode: 0o600 });
   state.refused_bytes += Buffer.byteLength(text);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { FileError } from '../errors.ts';
 
-/** What an import has come to. */
+/** Outcomes of an import's rows so far. */
 export interface Counts {
   created: number;
   updated: number;
@@ -10,24 +10,24 @@ export interface Counts {
   failed: number;
 }
 
-/** How far an import is: what it needs to go on after it was interrupted. */
+/** What an interrupted import needs to continue. */
 export interface ImportState extends Counts {
-  /** Hash of the file, the mapping and the account: only the same import goes on. */
+  /** Hash of the file, the mapping and the account. An import continues only if all are the same. */
   identity: string;
-  /** Begins the Idempotency-Keys of this run: the same file imported another time is another run, whose requests are no repeats. */
+  /** Prefix of this run's Idempotency-Keys. A new import of the same file is a new run, so its requests are not repeats. */
   run: string;
   /** Rows that are done. */
   rows: number;
-  /** Rows that a request has at most; fewer once the platform has refused that many. */
+  /** Most rows of a request. Halved when the platform refuses a batch as too large. */
   batch_rows: number;
-  /** Bytes of the file of refused rows that belong to them. */
+  /** Size in bytes of the file of failed rows after these rows. */
   refused_bytes: number;
 }
 
-/** Contacts that the API takes in a request. */
+/** Most contacts that the API accepts in a request. */
 const maxRows = 500;
 
-/** The file beside the input that keeps the state while an import runs. */
+/** The file next to the input that keeps the state while an import runs. */
 export interface StateFile {
   path: string;
   write(state: ImportState): Promise<void>;
@@ -47,22 +47,22 @@ export function stateFileOf(input: string): StateFile {
   };
 }
 
-/** Returns the state of an import that begins. */
+/** Returns the state of a new import. */
 export function newState(identity: string): ImportState {
   const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
   return { identity, run: randomUUID(), rows: 0, batch_rows: maxRows, refused_bytes: 0, ...counts };
 }
 
 /**
- * Returns the state of the import that was interrupted; undefined if there is none that wrote anything. Throws FileError if that was another one, of
- * another content of the file, with other flags, or into another account.
+ * Returns the state of the interrupted import; undefined if there is none, or if another import had written nothing yet. Throws FileError if
+ * the interrupted import had other file content, other flags or another account.
  */
 export async function interruptedState({ path }: StateFile, identity: string): Promise<ImportState | undefined> {
   const state = await readState(path);
   if (!state || (state.rows === 0 && state.identity !== identity)) return undefined;
   if (state.identity === identity) return state;
   throw new FileError(
-    `${path} is of an import that was interrupted after ${state.rows} rows, of other content, with other flags or into another account: repeat that one, or begin anew with --restart`,
+    `${path} belongs to an import with other content, flags or account that was interrupted after ${state.rows} rows: repeat that import, or start over with --restart`,
   );
 }
 
@@ -71,6 +71,6 @@ async function readState(path: string): Promise<ImportState | undefined> {
     return JSON.parse(await readFile(path, 'utf8')) as ImportState;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new FileError(`${path} cannot be read: ${(error as Error).message}; remove it to begin anew`);
+    throw new FileError(`${path} cannot be read: ${(error as Error).message}; delete it to start over`);
   }
 }

@@ -1,4 +1,4 @@
-/** Names that columns of other systems often have, without spaces and signs, by the field that they are. */
+/** Common column names of other systems, in lower case and without spaces and punctuation, by field. */
 const usualNames: Record<string, readonly string[]> = {
   external_id: ['externalid', 'customerid', 'customerno', 'customernumber', 'contactid'],
   name: ['name', 'fullname', 'customername', 'contactname', 'displayname'],
@@ -7,7 +7,7 @@ const usualNames: Record<string, readonly string[]> = {
   tags: ['tags', 'tag', 'labels', 'label'],
 };
 
-/** Returns the field of a contact that a column most likely is: a custom field of its name, if no other. */
+/** Returns the contact field that a column most likely matches, or else a custom field named after the column. */
 export function likelyField(column: string): string {
   const plain = column.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
   const usual = Object.entries(usualNames).find(([, names]) => names.includes(plain));

@@ -1,9 +1,9 @@
 import { FileError } from '../errors.ts';
 
-/** Characters that a line has at most. */
+/** Most characters of a line. */
 const maxLength = 4 * 1024 * 1024;
 
-/** Yields the lines of a text that comes in pieces, without their ends and without an empty last one. Throws FileError for one that is too long. */
+/** Yields the lines of a text from chunks, without line ends and without an empty last line. Throws FileError for a line that is too long. */
 export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
   let [rest, count] = ['', 0];
   for await (const text of texts) {

@@ -3,14 +3,14 @@ import { fromCell, tagsOfCell } from './cells.ts';
 import { likelyField } from './likely-field.ts';
 import { errorColumn, type Row, type RowFile } from './rows.ts';
 
-/** Types that the value of a custom field may have. */
+/** Types of a custom field's value. */
 export const fieldTypes = ['text', 'number', 'boolean'] as const;
 type FieldType = (typeof fieldTypes)[number];
 
-/** A column and the field of a contact that gets its values. */
+/** A column and the contact field that it fills. */
 export interface Assignment {
   column: string;
-  /** `name`, or `fields.city`; of JSON Lines `fields` too, a whole object. */
+  /** `name` or `fields.city`. In JSON Lines also `fields`, a whole object. */
   field: string;
   type: FieldType;
 }
@@ -20,24 +20,24 @@ export interface Mapping {
   assignments: readonly Assignment[];
   /** Columns that are not imported. */
   ignored: readonly string[];
-  /** Tags that every contact gets beside those of its row. */
+  /** Tags that every contact gets in addition to the tags of its row. */
   tags: readonly string[];
-  /** An empty cell clears the value that a contact has; otherwise it leaves it. */
+  /** Whether an empty cell clears the contact's value. If not, the value stays. */
   clearsEmpty: boolean;
 }
 
-/** A contact as a row says, or why it says none. */
+/** A row's contact, or the reason why it has none. */
 export type Mapped = { contact: Record<string, unknown>; fault?: never } | { contact?: never; fault: string };
 
 const textFields = ['external_id', 'name', 'phone', 'email'];
 const plainFields = [...textFields, 'tags'];
 const prefix = 'fields.';
-/** What an export and a file of refused rows have beside fields: it is never imported. */
+/** Columns of an export or of a file of failed rows that are never imported. */
 const otherColumns = ['id', 'number', 'merged_into', 'created_at', 'updated_at', errorColumn, ''];
 
 /**
- * Returns how the rows of a file become contacts: as `--map` says, and without it by columns that are named like fields. Throws UsageError
- * for columns that the file does not have, for fields that a contact does not have, and for what is given twice.
+ * Returns how a file's rows become contacts: by `--map`, or without it by columns that are named like fields. Throws UsageError for an
+ * unknown column, an unknown field, or a field that is given twice.
  */
 export function mappingOf(
   file: Pick<RowFile, 'path' | 'format' | 'columns'>,
@@ -50,12 +50,12 @@ export function mappingOf(
   if (twice !== undefined) throw new UsageError(`--map: the field ${twice} is given twice`);
   const untyped = [...types.keys()].find((field) => !fields.includes(field));
   if (untyped !== undefined) {
-    throw new UsageError(`--type ${untyped}: is no field that is imported; those are ${fields.join(', ')}`);
+    throw new UsageError(`--type ${untyped}: this field is not imported; the imported fields are ${fields.join(', ')}`);
   }
   const assignments = pairs.map(([field, column]) => {
     const isKnown = plainFields.includes(field) || (field.startsWith(prefix) && field.length > prefix.length);
     if (!isKnown && !(file.format === 'jsonl' && field === 'fields')) {
-      throw new UsageError(`--map: ${JSON.stringify(field)} is no field of a contact; ${fieldRule}`);
+      throw new UsageError(`--map: ${JSON.stringify(field)} is not a field of a contact; ${fieldRule}`);
     }
     checkColumn(file, column);
     return { field, column, type: types.get(field) ?? ('text' as const) };
@@ -65,9 +65,9 @@ export function mappingOf(
   return { assignments, ignored, tags: given.tags, clearsEmpty: given.clearsEmpty };
 }
 
-const fieldRule = `they are ${plainFields.join(', ')}, and fields.<name> for any other`;
+const fieldRule = `the fields are ${plainFields.join(', ')}, and fields.<name> for any other`;
 
-/** Returns the pairs of one --map: `name=Name,email=E-Mail`. A comma that no further pair follows belongs to the name of a column. */
+/** Returns the pairs of one --map: `name=Name,email=E-Mail`. A comma that is not followed by another pair belongs to the column's name. */
 function pairsOf(text: string): [field: string, column: string][] {
   return text.split(/,(?=[^,=]+=)/).map((pair) => {
     const at = pair.indexOf('=');
@@ -82,7 +82,7 @@ function pairsOf(text: string): [field: string, column: string][] {
   });
 }
 
-/** Returns the --map of pairs, without those whose field or column stands there before. */
+/** Returns the --map of pairs, without a pair whose field or column an earlier pair has. */
 function mapOf(pairs: readonly [field: string, column: string][]): string {
   const once = pairs.filter(
     ([field, column], index) => !pairs.slice(0, index).some((pair) => pair[0] === field || pair[1] === column),
@@ -100,7 +100,7 @@ function typeOf(text: string): [field: string, type: FieldType] {
   );
 }
 
-/** Returns the pairs of columns that are named like fields, whatever their case. Any other must be mapped: it is not left out unsaid. */
+/** Returns the pairs of columns that are named like fields, in any case. Throws UsageError for other columns rather than skip them silently. */
 function namedLikeFields({ path, format, columns }: Pick<RowFile, 'path' | 'format' | 'columns'>): [string, string][] {
   const fieldOf = (name: string) => {
     if (name.startsWith(prefix) || (format === 'jsonl' && name === 'fields')) return name;
@@ -108,11 +108,11 @@ function namedLikeFields({ path, format, columns }: Pick<RowFile, 'path' | 'form
   };
   const others = columns.filter((name) => fieldOf(name) === undefined && !otherColumns.includes(name));
   if (others.length > 0) {
-    const are = others.length === 1 ? 'is' : 'are';
+    const match = others.length === 1 ? 'matches' : 'match';
     const given = columns.filter((name) => !otherColumns.includes(name));
     const pairs = given.map((name): [string, string] => [fieldOf(name) ?? likelyField(name), name]);
-    const rule = `--map says what is imported, such as --map ${JSON.stringify(mapOf(pairs))}`;
-    throw new UsageError(`${path}: ${quoted(others)} ${are} named like no field of a contact; ${fieldRule}. ${rule}`);
+    const rule = `Choose the columns with --map, such as --map ${JSON.stringify(mapOf(pairs))}`;
+    throw new UsageError(`${path}: ${quoted(others)} ${match} no field of a contact; ${fieldRule}. ${rule}`);
   }
   return columns.flatMap((name): [string, string][] => {
     const field = fieldOf(name);
@@ -133,7 +133,7 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => JSON.stringify(name)).join(', ');
 }
 
-/** Returns the contact that a row says. */
+/** Returns a row's contact, or the reason why it has none. */
 export function contactOf({ assignments, tags, clearsEmpty }: Mapping, row: Row): Mapped {
   if (row.fault !== undefined) return { fault: row.fault };
   const contact: Record<string, unknown> = {};
@@ -142,7 +142,7 @@ export function contactOf({ assignments, tags, clearsEmpty }: Mapping, row: Row)
     let value = Object.hasOwn(row.values, column) ? row.values[column] : undefined;
     if (value === '' && row.cells.length > 0) value = clearsEmpty ? null : undefined;
     if (value === undefined) continue;
-    // An export has an apostrophe before what a spreadsheet would take for a formula.
+    // An export puts an apostrophe before a string that a spreadsheet would run as a formula.
     if (typeof value === 'string' && row.cells.length > 0) value = fromCell(value);
     const read = value === null ? { value } : readValue(value, field, type);
     if (read.fault !== undefined) return { fault: read.fault };
@@ -158,14 +158,14 @@ export function contactOf({ assignments, tags, clearsEmpty }: Mapping, row: Row)
 
 type Read = { value: unknown; fault?: never } | { value?: never; fault: string };
 
-/** Returns what a cell, or a value of JSON, is for a field. The platform checks what JSON can say by itself. */
+/** Converts a cell or a JSON value to a field's value. The platform validates JSON types. */
 function readValue(value: unknown, field: string, type: FieldType): Read {
   const text = typeof value === 'string' ? value : undefined;
   if (field === 'tags') return { value: text === undefined ? value : tagsOfCell(text) };
   if (typeof value === 'number' && textFields.includes(field)) {
     if (Number.isSafeInteger(value)) return { value: String(value) };
-    const rule = `a number is read exactly only if it is whole and has at most ${Number.MAX_SAFE_INTEGER}`;
-    return { fault: `${field} must be a text: ${rule}` };
+    const rule = `only whole numbers up to ${Number.MAX_SAFE_INTEGER} are read exactly`;
+    return { fault: `${field} must be a string: ${rule}` };
   }
   if (text === undefined) return { value };
   if (type === 'text') return { value: text };

@@ -3,11 +3,11 @@ import { columnsOf, printable, shortened } from '../text.ts';
 import { type Assignment, contactOf, type Mapping } from './mapping.ts';
 import type { Row, RowFile } from './rows.ts';
 
-/** Rows that a preview shows, and the characters of a value. */
+/** Number of rows in a preview, and the most characters of a value. */
 const shownRows = 3;
 const shownLength = 30;
 
-/** Returns how rows of a file are read, as lines: its columns, and the first contacts. */
+/** Returns a preview of an import as lines: the columns, the tags and the first contacts. */
 export async function previewLines(file: RowFile, mapping: Mapping): Promise<string[]> {
   const { assignments, ignored, tags } = mapping;
   const columns = [
@@ -25,7 +25,7 @@ export async function previewLines(file: RowFile, mapping: Mapping): Promise<str
       : []),
     ...(hasTags
       ? [
-          `${tags.length === 1 && !mapsTags ? 'This tag replaces' : 'These tags replace'} those of a contact that exists`,
+          `${tags.length === 1 && !mapsTags ? 'This tag replaces' : 'These tags replace'} all tags of an existing contact`,
         ]
       : []),
     `The first ${contacts.length === 1 ? 'row' : `${contacts.length} rows`}:`,
@@ -33,7 +33,7 @@ export async function previewLines(file: RowFile, mapping: Mapping): Promise<str
   ];
 }
 
-/** Returns the same as JSON. */
+/** Returns the same preview as JSON. */
 export async function previewJson(file: RowFile, mapping: Mapping): Promise<unknown> {
   const { path, format, encoding, rowCount } = file;
   const { assignments, ignored, tags } = mapping;

@@ -4,39 +4,39 @@ import { csvLine, csvRows, separatorOf } from './csv.ts';
 import { linesOf } from './lines.ts';
 import { openTextFile, type TextFile, textOf } from './text-file.ts';
 
-/** A row of a file: a line of CSV, or an object of JSON Lines. */
+/** A row of a file: a row of CSV, or an object of JSON Lines. */
 export interface Row {
-  /** Line of the file in which it begins, from 1. */
+  /** Line of the file in which the row begins, counted from 1. */
   line: number;
-  /** Its values by the names of their columns: texts in CSV, any JSON in JSON Lines. */
+  /** The values by column name: strings in CSV, any JSON in JSON Lines. */
   values: Readonly<Record<string, unknown>>;
-  /** Its cells in CSV, in the order of the columns; empty in JSON Lines. */
+  /** The cells in the order of the columns; empty in JSON Lines. */
   cells: readonly string[];
-  /** Its line in JSON Lines. */
+  /** The line's text in JSON Lines. */
   text?: string;
-  /** Why it is none that can be read; otherwise undefined. */
+  /** Why the row is invalid; undefined if it is valid. */
   fault?: string;
 }
 
-/** A file of contacts, whose every row was read once. */
+/** A file of contacts. All its rows were read once. */
 export interface RowFile extends TextFile {
   format: 'csv' | 'jsonl';
-  /** Names of the columns of CSV; of JSON Lines the keys of all objects. */
+  /** The column names of CSV; the keys of all objects of JSON Lines. */
   columns: readonly string[];
   rowCount: number;
-  /** What the file is, for a preview. */
+  /** The format in words, for a preview. */
   description: string;
   rows(): AsyncGenerator<Row, void, undefined>;
-  /** File beside it for rows that were refused, its first line (empty: none), and the line of one. Each is the same format. */
+  /** The file of failed rows, in the same format: its path, its first line (empty: none), and the line of a row. */
   refused: { path: string; head: string; lineOf(row: Row, error: string): string };
 }
 
-/** Characters by which the separator is told. */
+/** Number of characters that are read to detect the separator. */
 const headLength = 65_536;
-/** Column of the file of refused rows that says why. */
+/** The column with the error in a file of failed rows. */
 export const errorColumn = 'error';
 
-/** Opens a file as its name says: `.jsonl` and `.ndjson` are JSON Lines, all others CSV. Throws FileError if it is not what it should be. */
+/** Opens a file by its extension: `.jsonl` and `.ndjson` are JSON Lines, all others CSV. Throws FileError for invalid content. */
 export async function openRows(path: string): Promise<RowFile> {
   const text = await openTextFile(path);
   const file = isJsonLines(path) ? await jsonFile(text) : await csvFile(text);
@@ -50,7 +50,7 @@ export async function openRows(path: string): Promise<RowFile> {
   return { ...file, columns: [...columns], rowCount };
 }
 
-/** Returns whether a file is JSON Lines by its name. */
+/** Returns whether a file's extension is one of JSON Lines. */
 export function isJsonLines(path: string): boolean {
   return ['.jsonl', '.ndjson'].includes(extname(path).toLowerCase());
 }
@@ -63,7 +63,7 @@ async function csvFile(text: TextFile): Promise<Opened> {
   const [header] = await firstOf(csvRows(textOf(text), format));
   if (!header) throw new FileError(`${text.path} is empty: its first row must name the columns`);
   const columns = header.cells.map(columnName);
-  // A file of refused rows that was corrected gives way to the reasons of its own.
+  // A corrected file of failed rows has an error column already. New errors replace it.
   const kept = columns.flatMap((name, index) => (name === errorColumn ? [] : [index]));
   return {
     ...text,
@@ -78,16 +78,16 @@ async function csvFile(text: TextFile): Promise<Opened> {
       }
     },
     refused: {
-      path: besides(text.path, '.failed'),
+      path: siblingPath(text.path, '.failed'),
       head: csvLine([...kept.map((index) => columns[index]!), errorColumn], separator),
-      // Cells beyond the header follow the error: they have no column of their own.
+      // Extra cells follow the error, since they have no column.
       lineOf: ({ cells }, error) =>
         csvLine([...kept.map((index) => cells[index] ?? ''), error, ...cells.slice(columns.length)], separator),
     },
   };
 }
 
-/** Column names are compared without spaces around them, and composed: a file may have been made on any system. */
+/** Returns a trimmed, composed (NFC) column name, so that names from any system compare equal. */
 function columnName(cell: string): string {
   return cell.trim().normalize();
 }
@@ -95,7 +95,7 @@ function columnName(cell: string): string {
 function csvRow(line: number, columns: readonly string[], cells: string[]): Row {
   const values = Object.fromEntries(columns.map((name, index) => [name, cells[index] ?? '']));
   if (cells.length === columns.length) return { line, values, cells };
-  const fault = `line ${line} has ${cells.length} cells, and the header ${columns.length}: is a separator or a quote missing?`;
+  const fault = `line ${line} has ${cells.length} cells, but the header has ${columns.length}: is a separator or a quote missing?`;
   return { line, values, cells, fault };
 }
 
@@ -107,7 +107,7 @@ async function jsonFile(text: TextFile): Promise<Opened> {
     description: `JSON Lines in ${text.encoding}`,
     rows: () => jsonRows(text),
     refused: {
-      path: besides(text.path, '.failed'),
+      path: siblingPath(text.path, '.failed'),
       head: '',
       lineOf: withError,
     },
@@ -115,8 +115,8 @@ async function jsonFile(text: TextFile): Promise<Opened> {
 }
 
 /**
- * Returns the line of a refused object: its text, in which a number may have more digits than it has once it is read, with the error at its end, in
- * place of the one that a file of refused rows gave it.
+ * Returns the line of a failed object: its original text with the error added at the end. The error replaces one from an earlier import.
+ * The text is not serialized again, since parsing can round long numbers.
  */
 function withError({ text = '', values }: Row, error: string): string {
   const end = (value: unknown) => `"${errorColumn}":${JSON.stringify(value)}}`;
@@ -138,9 +138,9 @@ function objectOf({ path }: TextFile, line: number, text: string): Record<string
     const value = JSON.parse(text) as unknown;
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {
-    // The sentence below says it.
+    // Reported below.
   }
-  throw new FileError(`${path}, line ${line}: must be an object of JSON, such as {"name": "Ada"}`);
+  throw new FileError(`${path}, line ${line}: must be a JSON object, such as {"name": "Ada"}`);
 }
 
 async function headOf(file: TextFile): Promise<string> {
@@ -157,8 +157,8 @@ async function firstOf<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
   return [];
 }
 
-/** Returns the path of a file beside another: people.csv has people.failed.csv. */
-function besides(path: string, suffix: string): string {
+/** Returns a path in the same folder with a suffix before the extension: people.csv becomes people.failed.csv. */
+function siblingPath(path: string, suffix: string): string {
   const extension = extname(basename(path));
   return `${path.slice(0, path.length - extension.length)}${suffix}${extension}`;
 }

@@ -4,30 +4,30 @@ import { open } from 'node:fs/promises';
 import { FileError } from '../errors.ts';
 import { fileFault } from '../file-faults.ts';
 
-/** Encodings that a file of contacts may have. */
+/** Supported encodings. */
 type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** A file of text: its whole content was decoded once, so that reading it again meets no surprise. */
+/** A text file whose whole content has been decoded once, so the encoding is certain. */
 export interface TextFile {
   path: string;
   encoding: Encoding;
-  /** SHA-256 of its bytes, in hexadecimal. */
+  /** SHA-256 of the bytes, in hexadecimal. */
   hash: string;
 }
 
-/** Bytes at the beginning that tell an encoding without a byte order mark. */
+/** Number of bytes that are read to detect an encoding without a byte order mark. */
 const headBytes = 65_536;
 /**
- * Characters of the bytes 80 to 9F of windows-1252; those that it leaves undefined stand for themselves. Node 22 and 23 read them as those of
- * ISO 8859-1: https://github.com/nodejs/node/issues/56542
+ * Characters of the bytes 80 to 9F in windows-1252; undefined bytes stand for themselves. Node 22 and 23 decode these bytes as ISO 8859-1:
+ * https://github.com/nodejs/node/issues/56542
  */
 const upperHalf = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 const undefinedBytes = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
-/** Characters that text has none of: control characters other than tab, line feed, vertical tab, form feed and carriage return. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they tell text from other content
+/** Characters that do not occur in text: control characters other than tab, line feed, vertical tab, form feed and carriage return. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters reveal binary content
 const binary = /[\0-\x08\x0e-\x1f]/;
 
-/** Opens a file of text: UTF-8, UTF-16, or windows-1252 where it is neither. Throws FileError for any other content, and if it cannot be read. */
+/** Opens a text file in UTF-8, UTF-16, or else windows-1252. Throws FileError for other content, or if the file cannot be read. */
 export async function openTextFile(path: string): Promise<TextFile> {
   try {
     let candidates = encodingsOf(await headOf(path)).map((encoding) => ({ encoding, takes: testOf(encoding) }));
@@ -42,11 +42,11 @@ export async function openTextFile(path: string): Promise<TextFile> {
     throw new FileError(`${path} cannot be read: ${fileFault(error)}`);
   }
   throw new FileError(
-    `${path} is not text in UTF-8, UTF-16 or windows-1252: save it as CSV in UTF-8, or as JSON Lines. A spreadsheet's own format is not read`,
+    `${path} is not text in UTF-8, UTF-16 or windows-1252: save it as CSV in UTF-8, or as JSON Lines, since spreadsheet formats such as .xlsx are not supported`,
   );
 }
 
-/** Yields a file's text in pieces, without its byte order mark. Throws FileError where it is no longer what it was. */
+/** Yields a file's text in chunks, without its byte order mark. Throws FileError if the file has changed or cannot be read. */
 export async function* textOf({ path, encoding }: TextFile): AsyncGenerator<string, void, undefined> {
   const decode = decoderOf(encoding);
   try {
@@ -67,7 +67,7 @@ async function headOf(path: string): Promise<Buffer> {
   }
 }
 
-/** Returns the encodings that a file can have, the likeliest first: by its byte order mark, else by where its zero bytes are. */
+/** Returns a file's possible encodings, the likeliest first, by its byte order mark or else by the positions of its zero bytes. */
 function encodingsOf(head: Buffer): Encoding[] {
   const [first, second] = head;
   if (first === 0xff && second === 0xfe) return ['utf-16le'];
@@ -77,7 +77,7 @@ function encodingsOf(head: Buffer): Encoding[] {
   return zeros[0]! > zeros[1]! ? ['utf-16be'] : ['utf-16le'];
 }
 
-/** Returns a function that decodes bytes after those that it was given before, or their end. It throws for what is not text of the encoding. */
+/** Returns a streaming decoder. A call without bytes ends the stream. It throws for bytes that are invalid in the encoding. */
 function decoderOf(encoding: Encoding): (bytes?: Buffer) => string {
   if (encoding === 'windows-1252') return (bytes) => (bytes ? decodeWindows1252(bytes) : '');
   const decoder = new TextDecoder(encoding, { fatal: true });
@@ -89,7 +89,7 @@ function decodeWindows1252(bytes: Buffer): string {
   return bytes.toString('latin1').replace(/[\x80-\x9f]/g, (character) => upperHalf[character.charCodeAt(0) - 0x80]!);
 }
 
-/** Returns a function that says whether bytes after those that it was given before, or their end, are text of an encoding. */
+/** Returns a streaming test of whether bytes are text in an encoding. A call without bytes ends the stream. */
 function testOf(encoding: Encoding): (bytes?: Buffer) => boolean {
   const decode = decoderOf(encoding);
   return (bytes) => {

@@ -3,14 +3,14 @@ import { prettyJson, printable, shortened } from '../text.ts';
 import type { PreparedCall } from './calls.ts';
 import type { McpServer } from './packages.ts';
 
-/** Milliseconds in which the user has to answer whether a write is sent. */
+/** Milliseconds that the user has to answer a question. */
 const answerTimeoutMs = 600_000;
-/** Most characters of a body that a question shows. */
+/** A question shows at most this many characters of a body. */
 const shownCharacters = 4_000;
 
 /**
- * Asks the user whether to send a write. Returns why it is not sent; undefined if it is. An assistant that cannot ask sends it if the key is
- * of a sandbox: its host asks by the tool's annotations.
+ * Asks the user whether to send a write. Returns why the write is not sent; undefined if it is sent. If the assistant cannot ask, writes with
+ * a test key are sent, since the assistant's own permission prompt applies.
  */
 export async function refusalOfUser(
   { server }: McpServer,
@@ -20,10 +20,10 @@ export async function refusalOfUser(
 ): Promise<string | undefined> {
   if (!server.getClientCapabilities()?.elicitation?.form) {
     return me.mode === 'live'
-      ? 'Not sent: the key is live and this assistant cannot ask its user. Start customer-platform mcp with a key of the sandbox, or with --yes to send writes without asking.'
+      ? 'Not sent: the key is live and this assistant cannot ask its user. Start customer-platform mcp with a test key, or with --yes to send writes without asking.'
       : undefined;
   }
-  // Its answer is that the user accepts it: there is nothing to fill in.
+  // The user only accepts or declines. The form has no fields.
   const question = { message: questionOf(call, me), requestedSchema: { type: 'object' as const, properties: {} } };
   const { action } = await server.elicitInput(question, { signal, timeout: answerTimeoutMs });
   return action === 'accept' ? undefined : 'Not sent: the user did not agree.';

@@ -3,20 +3,20 @@ import { type ClientOptions, send } from '../../requests/send.ts';
 import { type ApiDocument, type Operation, operationsOf } from './document.ts';
 import { type Guide, guidesOf, readPage, readSections, type Section } from './guides.ts';
 
-/** What a platform offers to a key. */
+/** The API as a key sees it. */
 export interface Api {
   document: ApiDocument;
   operations: Operation[];
-  /** Pages of the documentation; none where the platform serves none. */
+  /** Pages of the documentation; empty if the platform serves none. */
   guides: Guide[];
-  /** Returns what stands in the guides, read when it is first needed. It throws a RequestError. */
+  /** Returns the sections of the guides, fetched on first use. Throws a RequestError. */
   sections(signal: AbortSignal): Promise<readonly Section[]>;
   me: Me;
 }
 
-/** Milliseconds after which the document is read again: a platform gets releases while an assistant runs. */
+/** Milliseconds after which the API document is fetched again, since the platform may be upgraded while an assistant runs. */
 const maxAgeMs = 600_000;
-/** Returns a function that returns the API, read when it is first needed and every ten minutes. It throws a RequestError. */
+/** Returns a function that returns the API. It fetches the API on first use and again every ten minutes, and throws a RequestError. */
 export function apiReader(client: ClientOptions): (signal: AbortSignal) => Promise<Api> {
   let known: { api: Api; readAt: number } | undefined;
   return async (signal) => {

@@ -15,7 +15,7 @@ export interface CallArguments {
   body?: Record<string, unknown> | undefined;
 }
 
-/** A call that can be sent. */
+/** A call with valid arguments. */
 export interface PreparedCall {
   operation: Operation;
   method: string;
@@ -24,7 +24,7 @@ export interface PreparedCall {
   body: Record<string, unknown> | undefined;
 }
 
-/** Returns the operation of that id or name. Throws UsageError for an unknown one, with similar ones. */
+/** Returns the operation with an id or name. For an unknown operation, throws UsageError with similar ones. */
 export function operationNamed(api: Api, text: string): Operation {
   const operation = findOperation(api, text);
   if (operation) return operation;
@@ -35,7 +35,7 @@ export function operationNamed(api: Api, text: string): Operation {
   );
 }
 
-/** Returns the call that arguments describe. Throws UsageError that names the argument at fault, where the platform could not. */
+/** Validates arguments and returns the call. Throws UsageError that names the argument, for faults that the platform cannot detect. */
 export function prepare(operation: Operation, { params = {}, query, body }: CallArguments): PreparedCall {
   const { id, method, path, obstacle } = operation;
   if (obstacle !== undefined) throw new UsageError(`operation: ${id} cannot be called here. ${obstacle}`);
@@ -43,20 +43,20 @@ export function prepare(operation: Operation, { params = {}, query, body }: Call
   const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name!);
   const other = Object.keys(params).find((name) => !names.includes(name));
   if (other !== undefined) {
-    const known = names.length > 0 ? `only ${names.join(', ')}` : 'none';
-    throw new UsageError(`params.${other}: ${id} has ${known}; what stands after ? in an address goes into query`);
+    const known = names.length > 0 ? `only the path parameters ${names.join(', ')}` : 'no path parameters';
+    throw new UsageError(`params.${other}: ${id} has ${known}; a query parameter goes into query`);
   }
   const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => segmentOf(id, name, params[name]));
   return { operation, method, path: filled, query, body };
 }
 
-/** Returns a value as a part of a path. Throws UsageError for one that would make it the path of another operation. */
+/** Returns a value as a path segment. Throws UsageError for an empty value, `.` or `..`, which would change the path. */
 function segmentOf(id: string, name: string, value: unknown): string {
   const isScalar = typeof value === 'string' || typeof value === 'number';
   const text = isScalar ? String(value) : '';
   if (!['', '.', '..'].includes(text)) return encodeURIComponent(text);
-  const given = value === undefined ? 'it is missing' : `not ${JSON.stringify(value)}`;
-  throw new UsageError(`params.${name}: ${id} needs a text or a number, ${given}`);
+  const given = value === undefined ? 'but it is missing' : `not ${JSON.stringify(value)}`;
+  throw new UsageError(`params.${name}: ${id} needs a string or a number, ${given}`);
 }
 
 /** Sends a call and returns its response without secrets. Throws a RequestError. */
@@ -66,10 +66,10 @@ export async function callOperation(client: ClientOptions, call: PreparedCall, s
   return data === undefined ? 'Done; the response has no body.' : withoutSecrets(data, operation.respondsWithSecret);
 }
 
-/** Says how to get the rest of a response that is too long. */
+/** Returns how to get the rest of a response that was cut. */
 export function pagingOf({ operation: { parameters } }: PreparedCall): string {
   const isList = parameters.some(({ name }) => name === 'limit');
   return isList
-    ? 'ask for fewer entries with query.limit, and for the next ones with query.starting_after, the `next` of a whole response'
+    ? 'ask for fewer entries with query.limit, and for the next page with the `next` of a complete response as query.starting_after'
     : 'ask for less';
 }

@@ -2,10 +2,10 @@ import type { Api } from './api.ts';
 import { type ApiDocument, type Message, type Operation, resolved, type Schema } from './document.ts';
 import { refusalOf } from './search.ts';
 
-/** How many references within each other are replaced by their schemas; a deeper one stays a name. */
+/** Nested references are inlined down to this depth. A deeper reference stays a `$ref`. */
 const depth = 6;
 
-/** Returns everything that a caller of an operation needs to know, references replaced by their schemas. */
+/** Returns everything that a caller of an operation needs, with schemas inlined. */
 export function describe({ document, me }: Api, operation: Operation): object {
   const { id, name, method, path, summary, description, scope, module, isRead, parameters, body, responses } =
     operation;
@@ -45,7 +45,7 @@ function contentOf(document: ApiDocument, { content = {} }: Message): object | u
   return { schema: body.schema && inlined(document, body.schema), example };
 }
 
-/** Returns a schema with the schemas that it refers to, down to a depth and not within themselves. */
+/** Inlines the references of a schema, down to `depth`. A recursive reference stays a `$ref`. */
 function inlined(document: ApiDocument, schema: Schema, within: readonly string[] = []): unknown {
   const value = (each: unknown): unknown => {
     if (Array.isArray(each)) return each.map(value);

@@ -1,11 +1,11 @@
-/** A JSON Schema, or a reference to one of the document. */
+/** A JSON Schema, or a reference to a schema of the document. */
 export interface Schema {
   $ref?: string;
   properties?: Record<string, Schema>;
   [keyword: string]: unknown;
 }
 
-/** A parameter of an operation, its reference resolved. */
+/** A parameter of an operation, with its reference resolved. */
 export interface Parameter {
   name: string;
   in: 'path' | 'query' | 'header';
@@ -26,7 +26,7 @@ export interface Message {
   content?: Record<string, Content>;
 }
 
-/** An operation as the OpenAPI document has it. */
+/** An operation in the OpenAPI document. */
 interface DocumentOperation {
   operationId: string;
   summary: string;
@@ -40,13 +40,13 @@ interface DocumentOperation {
   'x-responds-with-secret'?: true;
 }
 
-/** The OpenAPI document of a platform, as far as the server reads it. */
+/** The parts of the OpenAPI document that the server reads. */
 export interface ApiDocument {
   paths: Record<string, Record<string, DocumentOperation>>;
   components: Record<string, Record<string, unknown>>;
 }
 
-/** An operation that an assistant can find, and call unless `obstacle` says why not. */
+/** An operation that an assistant can find. The assistant can call it unless `obstacle` has a reason. */
 export interface Operation {
   /** The `operationId`, such as `bookAppointment`. */
   id: string;
@@ -59,9 +59,9 @@ export interface Operation {
   description: string;
   scope: string | undefined;
   module: string | undefined;
-  /** It changes nothing: a GET, or a search that has a body. */
+  /** Whether it changes nothing: a GET, or a search with a body. */
   isRead: boolean;
-  /** Its response has a key or a secret that is shown only once. */
+  /** Whether the response has a key or a secret that is shown only once. */
   respondsWithSecret: boolean;
   obstacle: string | undefined;
   parameters: Parameter[];
@@ -69,7 +69,7 @@ export interface Operation {
   responses: Record<string, Message>;
 }
 
-/** Returns the operations of a document, in its order. */
+/** Returns the operations in the order of the document. */
 export function operationsOf(document: ApiDocument): Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Operation => {
@@ -103,7 +103,7 @@ function obstacleOf({ requestBody, responses }: DocumentOperation): string | und
   return streams ? 'Its response does not end: call listEvents, or run customer-platform events tail.' : undefined;
 }
 
-/** Returns what a reference names, and any other value as it is. */
+/** Resolves a reference. Returns any other value unchanged. */
 export function resolved<Value>(document: ApiDocument, value: Value | { $ref: string }): Value {
   const reference = (value as { $ref?: string }).$ref;
   if (reference === undefined) return value as Value;

@@ -3,29 +3,29 @@ import { addressOf, type ClientOptions } from '../../requests/send.ts';
 
 /** A page of the documentation. */
 export interface Guide {
-  /** Its name in addresses, such as `webhooks`. */
+  /** The page's name in URLs, such as `webhooks`. */
   page: string;
   title: string;
   description: string;
 }
 
-/** What stands below a heading of a guide. */
+/** A heading of a guide and the text below it. */
 export interface Section {
   guide: Guide;
   heading: string;
-  /** Characters of the page before its heading. */
+  /** Number of characters of the page before the heading. */
   offset: number;
   text: string;
 }
 
-/** Milliseconds until a page must be there. */
+/** Milliseconds until a page must be complete. */
 const pageTimeoutMs = 30_000;
-/** Most guides whose text is searched. */
+/** Search the text of at most this many guides. */
 const mostGuides = 50;
-/** Most characters of such a guide. A longer one is the reference, whose operations are searched themselves. */
+/** Most characters of a searched guide. A longer page is the reference, whose operations are searched separately. */
 const mostCharacters = 64_000;
 
-/** Returns a page of the documentation as Markdown; undefined if there is none. Throws a RequestError. */
+/** Returns a page of the documentation as Markdown; undefined if it does not exist. Throws a RequestError. */
 export async function readPage(client: ClientOptions, path: string, signal: AbortSignal): Promise<string | undefined> {
   const request = { url: addressOf(client.baseUrl, path), method: 'GET', headers: new Headers() };
   const { response, text } = await attempt(request, {
@@ -36,7 +36,7 @@ export async function readPage(client: ClientOptions, path: string, signal: Abor
   return response.ok ? text : undefined;
 }
 
-/** Returns the guides that an llms.txt lists, as `- [Title](/docs/page.md): description`. */
+/** Returns the guides that an llms.txt lists. Its lines are `- [Title](/docs/page.md): description`. */
 export function guidesOf(index: string): Guide[] {
   return index.split('\n').flatMap((line) => {
     const [, title, address = '', description = ''] = /^- \[([^\]]+)\]\(([^)]+)\)(?:: (.*))?$/.exec(line) ?? [];
@@ -45,7 +45,7 @@ export function guidesOf(index: string): Guide[] {
   });
 }
 
-/** Returns the sections of the guides, in their order; one with its description alone of a guide that is too long. Throws a RequestError. */
+/** Returns the sections of the guides, in order. A guide that is too long has one section without text. Throws a RequestError. */
 export async function readSections(
   client: ClientOptions,
   guides: readonly Guide[],

@@ -7,7 +7,7 @@ import { type Assistant, startAssistant } from '../../../test/assistant.ts';
 
 let platform: Platform;
 let account: TestAccount;
-/** An assistant with a key of the sandbox, which cannot ask its user. */
+/** An assistant with a test key, which cannot ask its user. */
 let sandbox: Assistant;
 const folder = mkdtempSync(join(tmpdir(), 'client-mcp-'));
 const main = join(import.meta.dirname, '../main.ts');
@@ -30,13 +30,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts the command as an assistant does, whose user gives that answer. */
+/** Starts the command as an assistant does. `answer` is the user's answer to each question. */
 async function open(key: string, flags: string[] = [], answer?: 'accept' | 'decline' | 'cancel'): Promise<Assistant> {
   const env = { XDG_CONFIG_HOME: folder, CUSTOMER_PLATFORM_URL: platform.gatewayUrl, CUSTOMER_PLATFORM_KEY: key };
   return await startAssistant([process.execPath, main, 'mcp', ...flags], { env, answer });
 }
 
-/** Does the same for one test. */
+/** Does the same, and closes the assistant after the test. */
 async function start(...given: Parameters<typeof open>): Promise<Assistant> {
   const assistant = await open(...given);
   assistants.push(assistant);
@@ -60,7 +60,7 @@ describe('an assistant', () => {
     expect(sandbox.client.getInstructions()).toContain('a sandbox, which reaches no real person');
   });
 
-  it('finds an operation by what it does, learns what it takes, and calls it by its id or its name in the clients', async () => {
+  it('finds an operation, describes it, and calls it by id or by its name in the clients', async () => {
     const { operations } = await sandbox.json('search_operations', { query: 'create a contact' });
     expect(operations[0]).toEqual({
       operation: 'createContact',
@@ -81,7 +81,7 @@ describe('an assistant', () => {
     expect(listed.data).toHaveLength(1);
   });
 
-  it('describes every operation within what fits a result', async () => {
+  it('describes every operation within the limit of a result', async () => {
     const document = (await account.request('GET', '/v1/openapi.json', { key: null })).body;
     const paths = Object.values(document.paths as Record<string, Record<string, { operationId: string }>>);
     const ids = paths.flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
@@ -92,7 +92,7 @@ describe('an assistant', () => {
     }
   });
 
-  it('calls a search that has a body as a read', async () => {
+  it('calls a search with a body as a read', async () => {
     const assistant = await start(account.testKey, ['--read-only']);
     const rules = { match: 'all', conditions: [{ type: 'tag', op: 'has', tag: 'regular' }] };
     const preview = await assistant.json('call_operation', { operation: 'previewAudience', body: { rules } });
@@ -103,7 +103,7 @@ describe('an assistant', () => {
 describe('a write', () => {
   const names = async () => (await account.client.listContacts()).data.map(({ name }) => name);
 
-  it('is sent when the user agrees to its method, path and body, and not otherwise', async () => {
+  it('is sent only if the user agrees to its method, path and body', async () => {
     const agreeing = await start(account.key, [], 'accept');
     await agreeing.json('call_operation_write', create('Ben'));
     expect(agreeing.questions).toHaveLength(1);
@@ -118,7 +118,7 @@ describe('a write', () => {
     expect(await names()).toEqual(['Ben']);
   });
 
-  it('with a live key is refused where the assistant cannot ask, unless --yes allows it', async () => {
+  it('with a live key is refused if the assistant cannot ask, unless --yes allows it', async () => {
     const mute = await start(account.key);
     const refused = await mute.call('call_operation_write', create('Dan'));
     expect(refused).toEqual({ isError: true, text: expect.stringMatching(/^Not sent: the key is live .* --yes/) });
@@ -139,7 +139,7 @@ describe('a write', () => {
 });
 
 describe('a result', () => {
-  it('has no key and no secret, wherever the response of an operation shows one', async () => {
+  it('contains no key or secret of the response', async () => {
     const write = (operation: string, given: object) => sandbox.json('call_operation_write', { operation, ...given });
     const hidden = expect.stringMatching(/^\[hidden; /);
     const key = await write('createApiKey', { body: { name: 'Till', mode: 'test', scopes: ['cdp.contacts:read'] } });
@@ -154,7 +154,7 @@ describe('a result', () => {
     expect(channel.settings).toEqual({ ...settings, secret: hidden });
   });
 
-  it('has none that stands in a text either', async () => {
+  it('contains no key or secret inside a string', async () => {
     const secrets = [account.key, account.testKey, `whsec_${Buffer.from('a secret of the shop').toString('base64')}`];
     await account.testClient.createContact({ body: { name: 'Notes', fields: { note: secrets.join(' ') } } });
     const { text } = await sandbox.call('call_operation', { operation: 'listContacts' });
@@ -162,7 +162,7 @@ describe('a result', () => {
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   });
 
-  it('that is too long is cut, and says how to get the rest', async () => {
+  it('that is too long is cut, with a note on how to get the rest', async () => {
     const fields = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`f${index}`, 'x'.repeat(900)]));
     const contacts = Array.from({ length: 20 }, (_, index) => ({ name: `Long ${index}`, fields }));
     await account.testClient.writeContacts({ body: { contacts } });
@@ -202,9 +202,9 @@ describe('a call that cannot be done says why', () => {
     expect(await sandbox.call('call_operation', given)).toEqual({ isError: true, text: expect.stringMatching(text) });
   });
 
-  it('by the areas of the API, where a search finds nothing', async () => {
+  it('by the areas of the API, if a search finds nothing', async () => {
     const { text, isError } = await sandbox.call('search_operations', { query: 'zzzz' });
-    expect([isError, text]).toEqual([true, expect.stringMatching(/^query: nothing fits "zzzz"; .*calendar, agents/)]);
+    expect([isError, text]).toEqual([true, expect.stringMatching(/^query: nothing matches "zzzz"; .*calendar, /)]);
   });
 
   it('by the address that does not respond', async () => {
@@ -220,18 +220,18 @@ describe('a call that cannot be done says why', () => {
   });
 });
 
-it('the command tells on the standard error which key it has, and ends when its assistant does', async () => {
+it('the command prints the kind of its key to the standard error, and ends with its assistant', async () => {
   const live = await start(account.key);
   expect(live.err()).toMatch(
-    /^Serving http\S+ with a live key; it asks before each write, and refuses it where your assistant cannot ask\./,
+    /^Serving http\S+ with a live key\. It asks before each write, and refuses the write if your assistant cannot ask\./,
   );
   const sandbox = await start(account.testKey, ['--read-only']);
-  expect(sandbox.err()).toContain('with a sandbox key; it offers no writes');
+  expect(sandbox.err()).toContain('with a test key. It offers no writes');
   const { pid } = sandbox.client.transport as unknown as { pid: number };
   await sandbox.close();
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
-it('with a key that the platform does not take the command ends at once and says so', async () => {
-  await expect(open('cp_test_wrong')).rejects.toThrow('does not take the key: ');
+it('with a key that the platform does not accept, the command ends at once with an error', async () => {
+  await expect(open('cp_test_wrong')).rejects.toThrow('does not accept the key: ');
 });

@@ -1,6 +1,6 @@
 /**
- * What the server takes of other packages. The build bundles this file with them and their licences, so that the package that customers install
- * has no dependencies.
+ * The server's third-party imports. The build bundles this file with the packages and their licenses, so the published package has no
+ * dependencies.
  */
 export { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 export { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

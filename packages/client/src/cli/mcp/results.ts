@@ -1,17 +1,17 @@
 import { isPlatformError, isRequestError } from '../../errors.ts';
 import { UsageError } from '../errors.ts';
 
-/** Result of a tool: a text for the assistant. */
+/** The result of a tool: text for the assistant. */
 export interface ToolResult {
   content: [{ type: 'text'; text: string }];
   isError?: true;
   [key: string]: unknown;
 }
 
-/** Most characters of a result: more would fill an assistant's memory. */
+/** Most characters of a result, since more would fill an assistant's context. */
 const mostCharacters = 100_000;
 
-/** Returns a result with a value as JSON, or with a text as it is, cut where it is too long. `rest` says how to get what was cut. */
+/** Returns a result with a string, or with another value as JSON. A long result is cut, and `rest` says how to get the rest. */
 export function resultOf(value: unknown, rest: string): ToolResult {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (text.length <= mostCharacters) return { content: [{ type: 'text', text }] };
@@ -19,20 +19,20 @@ export function resultOf(value: unknown, rest: string): ToolResult {
   return { content: [{ type: 'text', text: cut }] };
 }
 
-/** Returns a result with a page from a character on, as far as it fits. */
+/** Returns a result with a page from an offset on, cut if it is too long. */
 export function pageResult(page: string, offset: number): ToolResult {
   const end = offset + mostCharacters;
   const text = page.slice(offset, end);
-  const rest = `[${end} of ${page.length} characters so far; read on with offset ${end}]`;
+  const rest = `[${end} of ${page.length} characters so far; continue with offset ${end}]`;
   return { content: [{ type: 'text', text: end < page.length ? `${text}\n${rest}` : text }] };
 }
 
-/** Returns the result of a call that was not done, which tells the assistant why. */
+/** Returns an error result that tells the assistant why the call was not done. */
 export function failure(text: string): ToolResult {
   return { content: [{ type: 'text', text }], isError: true };
 }
 
-/** Returns the result that a failed call has. Throws what is neither an error of a request nor of the call's arguments. */
+/** Returns the result of a failed call. Rethrows errors that come from neither a request nor the arguments. */
 export function errorResult(error: unknown): ToolResult {
   if (error instanceof UsageError) return failure(error.message);
   if (!isRequestError(error)) throw error;

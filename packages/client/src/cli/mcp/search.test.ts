@@ -47,26 +47,26 @@ describe('a search of the guides', () => {
   const page =
     '# Webhooks\n\nEvents at your URL.\n\n```sh\n## no heading\n```\n\n### Late ones\n\nA heron is patient.\n';
 
-  it('finds what stands below a heading, and says where it begins', () => {
+  it('finds text below a heading, and returns its offset', () => {
     const offset = page.indexOf('### Late ones');
     const found = { page: 'webhooks', title: 'webhooks', description: '', section: 'Late ones', offset };
     expect(findGuides(sections, 'herons')).toEqual([found]);
     expect(findOperations({ operations, me }, 'herons')).toEqual([]);
   });
 
-  it('finds a page once, by its beginning without a section', () => {
+  it('finds a page once, and without a section if the match is at the beginning', () => {
     expect(findGuides(sections, 'webhooks')).toEqual([{ page: 'webhooks', title: 'webhooks', description: '' }]);
   });
 
-  it('finds a page that is too long, or is not there, by its name alone', () => {
+  it('finds a page that is too long or missing by its name only', () => {
     expect(findGuides(sections, 'falcon')).toEqual([]);
     expect(findGuides(sections, 'long').map((guide) => guide.page)).toEqual(['long']);
   });
 });
 
-it('a page is read from a character on, and says where to read on', () => {
+it('a page is read from an offset, and the result says where to continue', () => {
   const long = 'ab'.repeat(75_000);
   const { text } = pageResult(long, 0).content[0];
-  expect(text).toMatch(/^a.*\n\[100000 of 150000 characters so far; read on with offset 100000\]$/);
+  expect(text).toMatch(/^a.*\n\[100000 of 150000 characters so far; continue with offset 100000\]$/);
   expect(pageResult(long, 100_001).content[0].text).toBe(long.slice(100_001));
 });

@@ -5,21 +5,21 @@ import type { Guide, Section } from './guides.ts';
 import { MiniSearch } from './packages.ts';
 import { termsOf, wordsOf } from './words.ts';
 
-/** Most operations, and most guides, that a search returns. */
+/** A search returns at most this many operations and guides. */
 const most = { operations: 12, guides: 5 };
 
-/** An operation that a search found. */
+/** An operation in a search result. */
 interface FoundOperation {
   operation: string;
-  /** Why the key cannot call it. */
+  /** Why the key cannot call the operation; undefined if it can. */
   note: string | undefined;
   [key: string]: unknown;
 }
 
-/** A guide that a search found, and where in it what was looked for begins, if that is not its beginning. */
+/** A guide in a search result, with the matching section and its offset unless the match is at the beginning. */
 type FoundGuide = Guide & { section?: string; offset?: number };
 
-/** Returns the operations that fit a query, the best first. */
+/** Returns the operations that match a query, the best first. */
 export function findOperations({ operations, me }: Pick<Api, 'operations' | 'me'>, query: string): FoundOperation[] {
   const entries = operations.map(({ id, name, path, summary, description }) => ({
     name: `${id} ${name}`,
@@ -32,7 +32,7 @@ export function findOperations({ operations, me }: Pick<Api, 'operations' | 'me'
     .map((index) => listed(operations[index]!, me));
 }
 
-/** Returns the guides with sections that fit a query, the best first, each once. */
+/** Returns the guides with sections that match a query, the best first, each guide once. */
 export function findGuides(sections: readonly Section[], query: string): FoundGuide[] {
   const entries = sections.map(({ guide, heading, offset, text }) => ({
     name: `${guide.page} ${guide.title}`,
@@ -48,7 +48,7 @@ export function findGuides(sections: readonly Section[], query: string): FoundGu
   return [...found.values()].slice(0, most.guides);
 }
 
-/** Returns an operation by its id or its name in the clients; undefined for any other text. */
+/** Returns an operation by its id or its name in the clients; undefined if there is none. */
 export function findOperation({ operations }: Api, text: string): Operation | undefined {
   return operations.find(({ id, name }) => id === text || name === text);
 }
@@ -75,7 +75,7 @@ interface Entry {
   description: string;
 }
 
-/** Returns the places of the entries that fit a query, the best first. */
+/** Returns the indexes of the entries that match a query, the best first. */
 function best(entries: readonly Entry[], query: string): number[] {
   const index = new MiniSearch<Entry & { id: number }>({
     fields: ['name', 'path', 'summary', 'description'],

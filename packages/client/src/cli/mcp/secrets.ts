@@ -1,12 +1,12 @@
-/** Stands in a result for a secret. */
-export const hidden = '[hidden; create or rotate it in a terminal with customer-platform, which shows it to you alone]';
+/** Replaces a secret in a result. */
+export const hidden = '[hidden; create or rotate it with customer-platform in a terminal, where only you see it]';
 
-/** API keys, and secrets that sign webhooks and provider requests, wherever they stand in a text. */
+/** Matches API keys and signing secrets anywhere in a string. */
 const secretText = /\b(?:cp_(?:live|test)_|whsec_)[\w+/=-]+/g;
-/** Names of secrets in the response of an operation that shows one: `key`, `secret`, `auth_token`. */
+/** Matches the names of secret fields, such as `key`, `secret` and `auth_token`. */
 const secretName = /(?:^|_)(?:key|secret|token|password)$/;
 
-/** Returns a response without its secrets. `respondsWithSecret` tells that the operation shows one, under a name such as `key`. */
+/** Returns a response without its secrets. `respondsWithSecret` means that the operation returns one in a field such as `key`. */
 export function withoutSecrets(value: unknown, respondsWithSecret: boolean): unknown {
   if (typeof value === 'string') return value.replaceAll(secretText, hidden);
   if (Array.isArray(value)) return value.map((each) => withoutSecrets(each, respondsWithSecret));

@@ -6,10 +6,10 @@ import { SetupError } from '../errors.ts';
 import { StdioServerTransport } from './packages.ts';
 import { createServer, type ServerOptions } from './server.ts';
 
-/** Milliseconds that the check of the key may take: an assistant waits for the server meanwhile. */
+/** Milliseconds that the check of the key may take. The assistant waits for it at the start. */
 const checkTimeoutMs = 5_000;
 
-/** Serves the protocol on the standard input and output until the input ends or the signal aborts. Throws SetupError for an invalid key. */
+/** Serves MCP on the standard input and output until the input ends or the signal aborts. Throws SetupError for an invalid key. */
 export async function serve(
   client: ClientOptions,
   options: Pick<ServerOptions, 'isReadOnly' | 'isConfirmed'>,
@@ -21,7 +21,7 @@ export async function serve(
   const ended = once(input, 'end', { signal });
   await server.connect(new StdioServerTransport(input));
   note(
-    `Serving ${client.baseUrl} with a ${isLive ? 'live' : 'sandbox'} key; ${ruleOf({ ...options, isLive })}. Your assistant starts this command itself.`,
+    `Serving ${client.baseUrl} with a ${isLive ? 'live' : 'test'} key. ${ruleOf({ ...options, isLive })}. Your assistant starts this command itself.`,
   );
   try {
     await ended;
@@ -30,7 +30,7 @@ export async function serve(
   }
 }
 
-/** Asks the platform once whether it takes the key. Without a response the server starts all the same: its tools say what fails. */
+/** Checks the key once. If the platform does not respond, the server starts anyway, and its tools report the failure. */
 async function checkKey(client: ClientOptions, signal: AbortSignal): Promise<void> {
   const once = { ...client, retries: 0, timeoutMs: checkTimeoutMs };
   try {
@@ -39,13 +39,13 @@ async function checkKey(client: ClientOptions, signal: AbortSignal): Promise<voi
     signal.throwIfAborted();
     if (!isPlatformError(error) || error.status !== 401) return;
     throw new SetupError(
-      `${client.baseUrl} does not take the key: ${error.message} (${error.code}). Set CUSTOMER_PLATFORM_KEY, or run customer-platform login`,
+      `${client.baseUrl} does not accept the key: ${error.message} (${error.code}). Set CUSTOMER_PLATFORM_KEY, or run customer-platform login`,
     );
   }
 }
 
 function ruleOf({ isReadOnly, isConfirmed, isLive }: Omit<ServerOptions, 'signal'>): string {
-  if (isReadOnly) return 'it offers no writes';
-  if (isConfirmed) return 'writes are sent without asking';
-  return `it asks before each write, and ${isLive ? 'refuses' : 'sends'} it where your assistant cannot ask`;
+  if (isReadOnly) return 'It offers no writes';
+  if (isConfirmed) return 'It sends writes without asking';
+  return `It asks before each write, and ${isLive ? 'refuses' : 'sends'} the write if your assistant cannot ask`;
 }

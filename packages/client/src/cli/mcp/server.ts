@@ -8,36 +8,36 @@ import { int, McpServer, record, strictObject, string, unknown } from './package
 import { errorResult, failure, pageResult, resultOf, type ToolResult } from './results.ts';
 import { findGuides, findOperations } from './search.ts';
 
-/** How the server treats writes. */
+/** How the server handles writes. */
 export interface ServerOptions {
-  /** It offers no writes. */
+  /** Whether it offers no writes. */
   isReadOnly: boolean;
-  /** It sends writes without asking. */
+  /** Whether it sends writes without asking. */
   isConfirmed: boolean;
-  /** The key acts on the account itself, not on its sandbox. */
+  /** Whether the key acts on the live account, not on the sandbox. */
   isLive: boolean;
-  /** Ends the calls that are under way. */
+  /** Aborts the calls in progress. */
   signal: AbortSignal;
 }
 
 const operationArgument = string()
   .min(1)
-  .describe('Id of an operation, such as createContact, or its name in the clients, such as cdp.contacts.create');
+  .describe('An operation id such as createContact, or a name in the clients such as cdp.contacts.create');
 const callArguments = strictObject({
   operation: operationArgument,
-  params: record(string(), unknown()).optional().describe('Values of the placeholders in the path, by their names'),
-  query: record(string(), unknown()).optional().describe('Query parameters, by their names'),
+  params: record(string(), unknown()).optional().describe('Path parameters by name'),
+  query: record(string(), unknown()).optional().describe('Query parameters by name'),
   body: record(string(), unknown()).optional().describe('The JSON body, as describe_operation shows it'),
 });
 
-/** Returns a server whose tools find, describe and call the operations of the API. */
+/** Returns a server whose tools find, describe and call the API's operations. */
 export function createServer(client: ClientOptions, options: ServerOptions): McpServer {
   const server = new McpServer(
     { name: 'customer-platform', version: '1.0.0' },
     { instructions: instructionsOf(options) },
   );
   const readApi = apiReader(client);
-  /** Returns what a tool's handler does, with the API; its errors become results. */
+  /** Wraps a tool's handler: passes it the API, and turns its errors into results. */
   const withApi =
     <Arguments>(act: (api: Api, given: Arguments, signal: AbortSignal) => Promise<ToolResult> | ToolResult) =>
     async (given: Arguments, extra: { signal: AbortSignal }): Promise<ToolResult> => {
@@ -54,7 +54,7 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
     'search_operations',
     {
       title: 'Search the API',
-      description: 'Finds operations of the customer platform and guides about it, the best first.',
+      description: 'Finds operations and guides of the customer platform, the best match first.',
       inputSchema: strictObject({
         query: string().min(1).describe('What you want to do or know, such as "book an appointment"'),
       }),
@@ -63,9 +63,9 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
     withApi<{ query: string }>(async (api, { query }, signal) => {
       const guides = findGuides(await api.sections(signal), query);
       const found = { operations: findOperations(api, query), guides };
-      if (found.operations.length + found.guides.length > 0) return resultOf(found, 'search for something narrower');
+      if (found.operations.length + found.guides.length > 0) return resultOf(found, 'use a narrower query');
       const areas = new Set(api.operations.map(({ name }) => name.split('.')[0]));
-      return failure(`query: nothing fits ${JSON.stringify(query)}; the API is about ${[...areas].join(', ')}`);
+      return failure(`query: nothing matches ${JSON.stringify(query)}; the API has the areas ${[...areas].join(', ')}`);
     }),
   );
 
@@ -78,7 +78,7 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
       annotations: reads,
     },
     withApi<{ operation: string }>((api, { operation }) =>
-      resultOf(describe(api, operationNamed(api, operation)), 'the example shows the fields that are needed most'),
+      resultOf(describe(api, operationNamed(api, operation)), 'the example shows the most important fields'),
     ),
   );
 
@@ -86,15 +86,15 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
     'read_guide',
     {
       title: 'Read a guide',
-      description: 'Returns a page of the documentation as Markdown, from its beginning or from a section on.',
+      description: 'Returns a page of the documentation as Markdown, from the beginning or from a section.',
       inputSchema: strictObject({
         page: string()
           .regex(/^[\w-]+$/)
-          .describe('Name of the page, as search_operations lists it'),
+          .describe('The name of the page, from search_operations'),
         offset: int()
           .min(0)
           .optional()
-          .describe('Characters to leave out: the offset of a section, as search_operations lists it; default: 0'),
+          .describe('Number of characters to skip: the offset of a section, from search_operations; default: 0'),
       }),
       annotations: reads,
     },
@@ -104,7 +104,7 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
         return failure(`offset: must be less than ${text.length}, the length of ${page}`);
       if (text !== undefined) return pageResult(text, offset);
       const known =
-        guides.length > 0 ? `the pages are ${guides.map((each) => each.page).join(', ')}` : 'there are none';
+        guides.length > 0 ? `the pages are ${guides.map((each) => each.page).join(', ')}` : 'there are no pages';
       return failure(`page: there is no ${JSON.stringify(page)}; ${known}`);
     }),
   );
@@ -116,7 +116,7 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
     'call_operation',
     {
       title: 'Read from the API',
-      description: 'Calls an operation that changes nothing, and returns its response as JSON.',
+      description: 'Calls an operation that changes nothing, and returns the response as JSON.',
       inputSchema: callArguments,
       annotations: { ...reads, openWorldHint: true },
     },
@@ -133,7 +133,7 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
       {
         title: 'Change data through the API',
         description:
-          'Calls an operation that creates, changes, sends or deletes something, after the user agreed. Returns its response as JSON without keys and secrets.',
+          'Calls an operation that creates, changes, sends or deletes something, after the user agrees. Returns the response as JSON without keys and secrets.',
         inputSchema: callArguments,
         annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       },
@@ -150,7 +150,7 @@ export function createServer(client: ClientOptions, options: ServerOptions): Mcp
 
 function instructionsOf({ isLive, isReadOnly }: ServerOptions): string {
   const account = isLive
-    ? 'a live account, whose customers get what you send'
+    ? 'a live account, whose customers receive what you send'
     : 'a sandbox, which reaches no real person';
   const writes = isReadOnly ? ' Writes are switched off.' : ' Writes go through call_operation_write.';
   return `The API of a business messaging and customer-management platform, with the key of ${account}. Search for an operation, describe it, then call it.${writes} Keys and secrets are hidden from you: do not ask for them.`;
