@@ -1,6 +1,6 @@
 import usual from './jest.config.mjs';
 
-/** Tests that compare what one caller waits with what another sends: files beside them would change the figure, so they run one after another. */
+/** Tests that measure how one caller's load delays another caller. Other test files would distort the figure, so these run one after another. */
 export default {
   ...usual,
   testMatch: ['**/*.alone.test.ts'],

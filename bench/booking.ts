@@ -12,13 +12,13 @@ const rounds = 5;
 const roundSeconds = 3;
 const clients = 32;
 const rivals = 200;
-/** Slots used of a teammate; coprime with `stride`, so that stepping by it visits each slot once. */
+/** Slots used per teammate; coprime with `stride`, so that stepping by it visits each slot once. */
 const slots = 30_000;
 const stride = 7_919;
 /** Processes whose CPU time is shown. */
 const serviceNames = ['gateway', 'calendar', 'webhooks'];
 
-/** Returns the start of the n-th booking of a teammate; they are spread over the year. */
+/** Returns the start of the n-th booking of a teammate; the bookings are spread over the year. */
 const slotOf = (n: number) => (n * stride) % slots;
 const startOf = (slot: number) => new Date(firstDay() + slot * slotMinutes * 60_000);
 
@@ -116,8 +116,8 @@ function speedFigures(ours: Round[], theirs: Round[]): Figure[] {
 }
 
 /**
- * Waits until all events are processed, so that no work of one round slows the next. Then renews the statistics, as autovacuum does within a minute:
- * a round is shorter, and would be measured with plans for empty tables.
+ * Waits until all events are processed, so that one round does not slow the next. Then runs ANALYZE, as autovacuum does within a minute:
+ * a round is shorter and would be measured with plans for empty tables.
  */
 async function settle({ platform, sql }: Setting): Promise<void> {
   const isEmpty = async () => (await sql`select 1 from calendar.outbox limit 1`).length === 0;
@@ -172,7 +172,7 @@ async function transactionScript({ platform, sql, account, type }: Setting): Pro
     statements.some(({ text }) => /insert into appointments\b/.test(text));
   const [first, second, ...rest] = transactionsOf(logged).filter(isBooking);
   if (!first || !second || rest.length > 0)
-    throw new Error("two bookings were sent, and the server's log has another number of them");
+    throw new Error("two bookings were sent, but the server's log contains a different number");
   const firstId = await firstStaffId(sql, account);
   const preamble = [
     '\\set n :n + 1',
@@ -195,7 +195,7 @@ async function transactionScript({ platform, sql, account, type }: Setting): Pro
   });
 }
 
-/** Returns the id of the first teammate. Throws if the others' do not follow it: pgbench counts through them. */
+/** Returns the id of the first teammate. Throws if the ids are not consecutive: pgbench computes them by counting. */
 async function firstStaffId(sql: postgres.Sql, account: CalendarAccount): Promise<number> {
   const rows = await sql<{ id: number }[]>`
     select id::int as id from calendar.staff where account_id = ${account.id} order by id`;

@@ -2,7 +2,7 @@ import { type Client, createClient } from '@customer-platform/client';
 import { type ProcessPlatform, rawRequest, waitFor } from '@customer-platform/testkit';
 import { requestBytes } from './load.ts';
 
-/** Account with an open calendar, and the data to book in it. */
+/** Account with a bookable calendar, and the data to book in it. */
 export interface CalendarAccount {
   id: string;
   /** URL of the gateway. */
@@ -40,7 +40,7 @@ export async function openAccount(
     const member = { name: email.split('@')[0], email };
     const path = `/admin/accounts/${id}/members`;
     const made = await rawRequest(platform.adminUrl, 'POST', path, { body: member, key: platform.adminToken });
-    if (made.status !== 201) throw new Error(`no member was made: ${made.text}`);
+    if (made.status !== 201) throw new Error(`could not create a member: ${made.text}`);
     const open = Object.fromEntries(weekdays.map((day) => [day, [hours]]));
     await waitFor('the teammate', () => client.calendar.staff.create({ body: { email, hours: open } }));
   }
@@ -64,7 +64,7 @@ export async function openAccount(
   };
 }
 
-/** Returns the start of the day after tomorrow, from which everything can be booked. */
+/** Returns the start of the day after tomorrow; from then on, every slot can be booked. */
 export function firstDay(): number {
   return (Math.floor(Date.now() / dayMs) + 2) * dayMs;
 }

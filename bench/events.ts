@@ -6,17 +6,17 @@ import { arrivedFigure, byTurns, type Round } from './rounds.ts';
 import { otherSubject, platformSubject, type Subject } from './subjects.ts';
 
 const fullContacts = 3_000;
-/** Contacts before the first round, and the rest after them: what runs for days has its code compiled and its start behind it. */
+/** Contacts before the first round, and the pause after them: as in a platform that has run for days, the code is compiled by then. */
 const warmUpContacts = 3_000;
 const restMs = 10_000;
-/** Rounds of each load; of two subjects each has its own, by turns. */
+/** Rounds of each load; with several subjects, they take turns. */
 const rounds = 5;
-/** Time after the last arrival in which what was gathered is written: copies and outcomes cost processor time too. */
+/** Time after the last arrival until batched writes are done: copies and outcomes cost CPU time too. */
 const settleMs = 500;
-/** Longest wait for what was sent. */
+/** Longest wait for the arrival of everything that was sent. */
 const waitMs = 60_000;
 
-/** A load, and the goals of a round: CPU in ms a contact, the first try's delay in ms, contacts a second. `besideSvix` has them as ratios. */
+/** Load, and the targets of a round: CPU ms per contact, delay of the first try in ms, contacts per second. `besideSvix` has ratios instead. */
 interface Step {
   name: string;
   send(load: Subject['load']): Promise<LoadResult>;
@@ -41,19 +41,19 @@ const steps: Step[] = [
     besideSvix: { cpuMs: 1.3, perSecond: 0.85 },
   },
 ];
-/** Memory of the whole beside Svix's. */
+/** Memory of the whole platform relative to Svix's. */
 const mostMemory = 2.5;
 
-/** A round of contacts: `sent` were made, and the last one had arrived after `seconds`. */
+/** Round of contacts: `sent` were created, and the last event arrived after `seconds`. */
 interface EventsRound extends Round {
   seconds: number;
-  /** CPU time of everything for one contact. */
+  /** Total CPU time per contact, all processes included. */
   cpuMs: number;
   /** Latencies of the API's responses. */
   latenciesMs: number[];
 }
 
-/** What is told of a round. */
+/** Measures that are reported for a round. */
 const measures = {
   p50: { what: 'contact to first try, p50', unit: 'ms', of: ({ delaysMs }: EventsRound) => percentile(delaysMs, 0.5) },
   p99: { what: 'contact to first try, p99', unit: 'ms', of: ({ delaysMs }: EventsRound) => percentile(delaysMs, 0.99) },
@@ -98,7 +98,7 @@ function ownFigures({ name, goals }: Step, all: EventsRound[]): Figure[] {
   return [...figures, arrivedFigure(`${name}: contacts that arrived`, all)];
 }
 
-/** Returns each measure of all, and the median of the rounds' ratios to each other subject. */
+/** Returns each measure of every subject, and the median of the rounds' ratios to each other subject. */
 function ratioFigures(
   { name, besideSvix }: Step,
   subjects: Subject[],
@@ -136,7 +136,7 @@ function memoryFigures(subjects: readonly Subject[]): Figure[] {
   });
 }
 
-/** Sends requests and waits until each event has arrived; a delay counts from when it was made to the request at the endpoint. */
+/** Sends requests and waits until every event has arrived. A delay is measured from the event's creation to the request at the endpoint. */
 async function round({ receiver, pids, load, madeMs }: Subject, send: Step['send']): Promise<EventsRound> {
   await receiver.arrivals();
   const [began, cpuBefore] = [performance.now(), cpuSeconds(pids)];

@@ -7,13 +7,13 @@ export interface Figure {
   holds: boolean | undefined;
 }
 
-/** Benchmark: measures and returns its figures in display order. What it starts is stopped when it ends: see harness.ts. */
+/** Benchmark: measures and returns its figures in display order. Everything it starts is stopped when it ends: see harness.ts. */
 export interface Bench {
   name: string;
   summary: string;
-  /** Minutes that it takes, where those are many: it runs only when it is named. */
+  /** Duration in minutes if it is long: such a benchmark runs only when it is named. */
   takesMinutes?: number;
-  /** `beside` names what it is measured beside, by turns, where the bench knows how. */
+  /** `beside` names the subjects to compare with, in alternating rounds, if the benchmark supports that. */
   measure(beside?: readonly string[]): Promise<Figure[]>;
 }
 
@@ -39,7 +39,7 @@ export function told(what: string, value: number | string, unit = ''): Figure {
 
 /** Returns the median; for an even number, the mean of the two middle values. Throws if there are none. */
 export function median(values: readonly number[]): number {
-  if (values.length === 0) throw new Error('there is no median of no values');
+  if (values.length === 0) throw new Error('the median of no values is undefined');
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
@@ -47,7 +47,7 @@ export function median(values: readonly number[]): number {
 
 /** Returns the percentile `share` (0 to 1) by nearest rank. Throws if there are no values. */
 export function percentile(values: readonly number[], share: number): number {
-  if (values.length === 0) throw new Error('there is no percentile of no values');
+  if (values.length === 0) throw new Error('the percentile of no values is undefined');
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]!;
 }

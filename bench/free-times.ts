@@ -28,7 +28,7 @@ export const freeTimesBench: Bench = {
 /** Books appointments with each teammate in turn, evenly over the days, so that free times differ between teammates. */
 async function fill(account: CalendarAccount, type: number): Promise<void> {
   const each = appointments / teammates;
-  // Coprime with the slots: stepping by it visits each of them once.
+  // Coprime with the number of slots: stepping by it visits each slot once.
   const stride = 487;
   let made = 0;
   const next = () => {
@@ -85,7 +85,7 @@ async function statements(platform: ProcessPlatform, account: CalendarAccount, t
     const load = { url: account.url, connections: 1, next: several(repeats, () => request) };
     const logged = await statementsOf(platform.databaseUrl, 'calendar', () => closedLoop(load));
     const byText = Map.groupBy(logged, ({ text }) => text);
-    // The relay and the jobs keep running: statements sent less often than the calls are theirs.
+    // The relay and the jobs keep running: statements that occur less often than the calls are theirs.
     counts.push(sum([...byText.values()].map(({ length }) => Math.floor(length / repeats))));
   }
   return [

@@ -12,7 +12,7 @@ const steadyPerSecond = 3_000;
 /** The GET that is measured; whatever is behind the gateway responds with the same kilobyte. */
 const measuredGet = 'GET /v1/calendar/appointments/0190b7a4-0000-7000-8000-000000000000';
 
-/** What the GET is sent to. */
+/** Targets of the GET. */
 interface Subject extends Child {
   request: Buffer;
 }
@@ -73,7 +73,7 @@ async function cost({ gateway, express, http }: Subjects): Promise<Figure[]> {
   ];
 }
 
-/** Measures the latency at a steady rate, through the gateway, through the bare proxy and with nothing between. */
+/** Measures the latency at a steady rate: through the gateway, through the bare proxy, and directly. */
 async function delay({ gateway, direct, express }: Subjects): Promise<Figure[]> {
   const round =
     ({ url, request }: Subject) =>

@@ -17,21 +17,21 @@ const rows = {
 };
 const deliveryDays = 20;
 const teammates = 10;
-/** Number of words, with frequencies as in a language: the n-th is half as frequent as the one at n ÷ 2. */
+/** Number of words, distributed as in a natural language: the n-th word is half as frequent as the word at n ÷ 2. */
 const vocabulary = 50_000;
 const wordsOfPassage = 120;
 const syllables = ['ba', 'co', 'di', 'fu', 'ge', 'la', 'mo', 'ni', 'pe', 'ru', 'sa', 'te', 'vo', 'wi', 'za', 'ka'];
 
-/** The event that an audience asks about. */
+/** Event that an audience's condition counts. */
 export const countedEvent = 'cart.abandoned';
 
-/** Account with a scale's rows in every module but calendar, which has an account of its own. */
+/** Account with the rows of one scale in every module except calendar, which has a separate account. */
 export interface GrownAccount extends Customer {
   calendar: CalendarAccount;
   bookingType: number;
 }
 
-/** Creates accounts with `scale` times the rows of scale 1, as if they had come over time. */
+/** Creates accounts with `scale` times the rows of scale 1, as if they had been created over time. */
 export async function grownAccount(
   { platform, sql, receiver }: { platform: ProcessPlatform; sql: postgres.Sql; receiver: Receiver },
   scale: number,
@@ -51,7 +51,7 @@ export async function grownAccount(
   return { ...made, calendar, bookingType };
 }
 
-/** Inserts contacts, their copies, and an event of each from half a day ago: every hundredth has the one that is counted. */
+/** Inserts contacts, their copies, and for each contact an event from half a day ago; every hundredth is the counted event. */
 async function fillContacts(sql: postgres.Sql, accountId: string, scale: number): Promise<void> {
   const copies = ['crm', 'catalogue', 'messaging'] as const;
   await fillTables(sql, ['cdp.contacts', 'cdp.contact_events'], async (tx) => {
@@ -85,7 +85,7 @@ async function fillMessages(sql: postgres.Sql, accountId: string, count: number)
   });
 }
 
-/** Inserts events, a delivery of each and its try, evenly over the days before now. */
+/** Inserts events with one delivery and one try each, evenly over the past days. */
 async function fillDeliveries(sql: postgres.Sql, { id, endpoint }: Customer, count: number): Promise<void> {
   await fillTables(sql, ['webhooks.events', 'webhooks.deliveries', 'webhooks.tries'], async (tx) => {
     await tx`
@@ -110,7 +110,7 @@ async function fillDeliveries(sql: postgres.Sql, { id, endpoint }: Customer, cou
   });
 }
 
-/** Inserts appointments of the past, of one contact, without a gap: each teammate's days are full. */
+/** Inserts past appointments of one contact without gaps: each teammate's days are full. */
 async function fillAppointments(
   sql: postgres.Sql,
   account: CalendarAccount,
@@ -141,13 +141,13 @@ async function fillAppointments(
   });
 }
 
-/** Uploads a file of a thousand passages, and waits until it is read. */
+/** Uploads a file of a thousand passages, and waits until it is processed. */
 async function readFile({ client }: Customer, number: number): Promise<void> {
   const file = new File([someDocument(rows.passages)], `${number}.md`);
   const { id: source_id } = await client.agents.knowledge.files.upload({ body: { file } });
   const read = async () => {
     const { status, error } = await client.agents.knowledge.sources.get({ params: { source_id } });
-    if (status === 'failed') throw new Error(`a file was not read: ${error}`);
+    if (status === 'failed') throw new Error(`a file could not be read: ${error}`);
     return status === 'ready';
   };
   await waitFor('a file to be read', read, 60_000);
@@ -156,7 +156,7 @@ async function readFile({ client }: Customer, number: number): Promise<void> {
 /** Returns a random word. */
 const someWord = () => wordOf(vocabulary ** Math.random() - 1);
 
-/** Returns the word of a rank: all differ, and none is an inflection of another. */
+/** Returns the word of a rank. All words differ, and none is an inflection of another. */
 function wordOf(rank: number): string {
   const digits = [...(Math.floor(rank) + 4_096).toString(16)];
   return `${digits.map((digit) => syllables[Number.parseInt(digit, 16)]).join('')}x`;
@@ -168,7 +168,7 @@ function someDocument(passages: number): string {
   return Array.from({ length: passages }, () => `# ${words(2)}\n\n${words(wordsOfPassage)}\n\n`).join('');
 }
 
-/** Returns queries of 3 to 12 words: of common words, of rare ones, of both, and with words that occur nowhere. */
+/** Returns queries of 3 to 12 words: common, rare, mixed, and with words that do not occur. */
 export function someQueries(count: number): string[] {
   const common = () => wordOf(Math.random() * 30);
   const rare = () => wordOf(5_000 + Math.random() * (vocabulary - 5_000));

@@ -15,16 +15,16 @@ const calls = 100;
 const warming = 20;
 const moveRounds = 5;
 const moving = 200;
-/** The same at every scale. */
+/** The same queries at every scale. */
 const queries = someQueries(calls);
 
-/** What reads all rows by its nature, so that its time has no target. */
+/** Calls that must read all rows, so that their time has no target. */
 const lettersOfNone = 'contacts, q of two letters that none has';
 const newAudience = 'an audience that a hundredth belong to, until it is ready';
 const allDuplicates = 'duplicates, until they are found';
 const readsAll = new Set([lettersOfNone, newAudience, allDuplicates]);
 
-/** Median time of each kind of call, in milliseconds, by what it is called. */
+/** Median time of each kind of call, in milliseconds, by label. */
 type Times = Map<string, number>;
 
 interface Setting {
@@ -34,7 +34,7 @@ interface Setting {
   account: GrownAccount;
 }
 
-/** Measures platforms of 1, 10 and 100 times the rows: a time that grows with their power e has the exponent e, 0 for none. */
+/** Measures platforms with 1, 10 and 100 times the rows. A time that grows with the e-th power of the rows has the exponent e. */
 export const growthBench: Bench = {
   name: 'growth',
   summary:
@@ -70,7 +70,7 @@ async function timesAt(scale: number): Promise<Times> {
   const pids = platform.processNames.map((name) => platform.pidOf(name)!);
   await untilIdle(pids, 60_000);
   const audience = await audienceTimes(setting);
-  // Each that came into the audience is an event, and an account's own wait for each other.
+  // Each contact that joined the audience causes an event, and events of one account are published in sequence.
   const isPublished = async () => (await sql`select from cdp.outbox limit 1`).length === 0;
   await waitFor('the outbox to be empty', isPublished, 60_000);
   await untilIdle(pids, 60_000);
@@ -137,7 +137,7 @@ async function timesOf(kinds: Kind[], url: string): Promise<Times> {
   return new Map(kinds.map(({ what }, index) => [what, median(latencies[index]!)]));
 }
 
-/** Measures contacts that are made one after the other, and their way to the endpoint. */
+/** Measures the sequential creation of contacts, and the time until their webhooks arrive. */
 async function deliveryTimes({ platform, receiver, account }: Setting): Promise<Times> {
   await receiver.arrivals();
   const made: number[] = [];
@@ -156,7 +156,7 @@ async function deliveryTimes({ platform, receiver, account }: Setting): Promise<
   ]);
 }
 
-/** Measures an audience, which a hundredth of the contacts belong to, and contacts that events move in. */
+/** Measures an audience that contains one in a hundred contacts, and contacts that events add to it. */
 async function audienceTimes(setting: Setting): Promise<{ id: string; times: Times }> {
   const { client } = setting.account;
   const counted = { type: 'event' as const, op: 'did' as const, name: countedEvent, days: 30, at_least: 1 };
@@ -178,7 +178,7 @@ async function audienceTimes(setting: Setting): Promise<{ id: string; times: Tim
   };
 }
 
-/** Sends events that move a contact in each; returns the milliseconds from the response until the audience has them all. */
+/** Sends events that each add one contact; returns the milliseconds from the response until the audience contains them all. */
 async function moveIn(
   round: number,
   { sql, account }: Setting,

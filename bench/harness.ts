@@ -7,15 +7,15 @@ import postgres from 'postgres';
 import { cpuSeconds } from './process-usage.ts';
 
 export const servers = ['postgres', 'nats', 'redis'] as const;
-/** Stops what the running bench has started, in the order of the starts. */
+/** Functions that stop what the running bench has started, in start order. */
 const stops: (() => Promise<unknown>)[] = [];
 
-/** Has something stopped at the end of the bench, before what was started before it. */
+/** Registers a function that stops something at the end of the bench; the last registered runs first. */
 export const stopLast = (stop: () => Promise<unknown>) => void stops.push(stop);
 
 let stopping: Promise<void> | undefined;
 
-/** Stops everything that a bench has started, the last first. A bench calls it only between two platforms. */
+/** Stops everything that a bench has started, last started first. A bench itself calls it only between two platforms. */
 export function stopAll(): Promise<void> {
   const stopEach = async () => {
     for (let stop = stops.pop(); stop; stop = stops.pop()) await stop();
@@ -53,7 +53,7 @@ export function connect({ databaseUrl }: ProcessPlatform): postgres.Sql {
 export const pidsOf = (platform: ProcessPlatform): number[] =>
   [...platform.processNames, ...servers].map((name) => platform.pidOf(name)!);
 
-/** Begins to measure CPU time by process; the function that it returns returns the microseconds since for each of `count` units of work. */
+/** Starts measuring CPU time by process. The returned function returns the microseconds since then, divided by `count` units of work. */
 export function watchCpu(platform: ProcessPlatform, names: readonly string[]): (count: number) => number[] {
   const seconds = () => names.map((name) => cpuSeconds([platform.pidOf(name)!]));
   const before = seconds();
@@ -64,7 +64,7 @@ export function watchCpu(platform: ProcessPlatform, names: readonly string[]): (
 export async function sandboxKey({ adminUrl, adminToken }: ProcessPlatform, account: string): Promise<string> {
   const body = { name: 'sandbox', mode: 'test', scopes: ['*'] };
   const made = await rawRequest(adminUrl, 'POST', `/admin/accounts/${account}/keys`, { key: adminToken, body });
-  if (made.status !== 201) throw new Error(`making the sandbox's key got ${made.status}: ${made.text}`);
+  if (made.status !== 201) throw new Error(`creating the sandbox's key returned ${made.status}: ${made.text}`);
   return (made.body as { key: string }).key;
 }
 
@@ -74,15 +74,15 @@ export interface Child {
   pid: number;
 }
 
-/** Starts a file of `children/` with Node; resolves when it has printed its URL. Throws if it exits before. */
+/** Starts a file of `children/` with Node; resolves when it has printed its URL. Throws if it exits before that. */
 export async function startChild(file: string, ...args: string[]): Promise<Child> {
   const child = spawn(process.execPath, [`${import.meta.dirname}/children/${file}`, ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'], // it exits when its standard input ends, so that it never outlives the bench
+    stdio: ['pipe', 'pipe', 'inherit'], // exits when its standard input ends, so that it never outlives the bench
   });
   const ended = once(child, 'exit');
   const said = once(createInterface(child.stdout), 'line').then(([line]) => line as string);
   const url = await Promise.race([said, ended.then(() => undefined)]);
-  if (url === undefined) throw new Error(`${file} ended before it listened`);
+  if (url === undefined) throw new Error(`${file} exited before it listened`);
   stops.push(async () => {
     child.kill('SIGKILL');
     await ended;
@@ -90,21 +90,21 @@ export async function startChild(file: string, ...args: string[]): Promise<Child
   return { url, pid: child.pid! };
 }
 
-/** Request that a receiver got: a webhook's id is its event's, a message's its own; `at` is in epoch milliseconds. */
+/** Request that a receiver got: `id` is the event's id for a webhook, the message's id for a message; `at` is in epoch milliseconds. */
 interface Arrival {
   path: string;
   id: string;
   at: number;
 }
 
-/** A customer's server in a process of its own: takes webhooks at any path, and messages as a provider under `/send`. */
+/** A customer's server in a separate process: accepts webhooks at any path, and messages as a provider under `/send`. */
 export interface Receiver {
   url: string;
   /** Returns the arrivals since the last call. */
   arrivals(): Promise<Arrival[]>;
   /** Stops responding to requests whose path begins with this prefix; at first that is `/hang`. */
   hang(prefix: string): Promise<void>;
-  /** Responds to all hanging requests, and to later ones at once. */
+  /** Responds to all hanging requests, and to later ones immediately. */
   release(): Promise<void>;
 }
 

@@ -10,16 +10,16 @@ import { type Round as Delays, delaysAt } from './rounds.ts';
 
 const phone = '+4930901820';
 export const requestsPerSecond = 20;
-/** Connections, enough that a slow response delays no other request. */
+/** Number of connections, high enough that a slow response does not delay other requests. */
 const connections = 32;
-/** Milliseconds after which everything that starts at once has started. */
+/** Milliseconds after which the hostilities, which start at the same time, have started. */
 const settledAfterMs = 5_000;
 
-/** Customer that uses several modules moderately and whose endpoint responds at once. */
+/** Customer that uses several modules moderately and whose endpoint responds immediately. */
 interface HealthyCustomer {
   id: string;
   url: string;
-  /** Returns the next request of the mix; with `hasEvent` a 2xx leads to one event for its endpoint. */
+  /** Returns the next request of the mix. If `hasEvent`, a 2xx response means one event for its endpoint. */
   next(): { request: Buffer; hasEvent: boolean };
 }
 
@@ -31,11 +31,11 @@ export interface Round extends Delays {
   statuses: Record<number, number>;
   /** Beginnings of the bodies of non-2xx responses. */
   refusals: string[];
-  /** Share of CPU time used by all processes while requests were sent: near 1, the machine limits the figures. */
+  /** Share of CPU time used by all processes while requests were sent. Near 1, the machine limits the figures. */
   busy: number;
 }
 
-/** Creates the customer, with one resource of each kind that the requests need. */
+/** Creates the customer with one resource of each kind that the requests need. */
 export async function healthyCustomer(platform: ProcessPlatform, receiver: Receiver): Promise<HealthyCustomer> {
   const { gatewayUrl: url } = platform;
   const { id, key } = await platform.account();
@@ -73,14 +73,14 @@ export async function healthyCustomer(platform: ProcessPlatform, receiver: Recei
   const mix = kinds.flatMap(({ times, ...kind }) => Array<typeof kind>(times).fill(kind));
   let made = 0;
   const next = () => {
-    // Seven is coprime with the length of the mix, 20: its kinds alternate instead of coming in a row.
+    // Seven is coprime with the length of the mix, 20, so that the kinds alternate.
     const { make, hasEvent } = mix[(made++ * 7) % mix.length]!;
     return { request: make(), hasEvent };
   };
   return { id, url, next };
 }
 
-/** Returns the upload of a small text file, never the same twice. */
+/** Returns the upload of a small text file that is different each time. */
 function uploadRequest(url: string, headers: Record<string, string>): Buffer {
   const boundary = 'healthy';
   const name = randomUUID();

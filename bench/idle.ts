@@ -5,7 +5,7 @@ import { cpuSeconds, proportionalMebibytes } from './process-usage.ts';
 import { statementsOf } from './statement-log.ts';
 
 const idleMs = 30_000;
-/** Time after which nothing is left of the start. */
+/** Time after which the start no longer causes any load. */
 const settledMs = 45_000;
 
 export const idleBench: Bench = {

@@ -1,6 +1,6 @@
 import { closedLoop } from './load.ts';
 
-/** A kind of call, by requests that may differ. */
+/** Kind of call; its requests may differ. */
 export interface Kind {
   what: string;
   request(index: number): Buffer;
@@ -12,9 +12,9 @@ export interface Kind {
 const patienceMs = 5_000;
 
 /**
- * Sends calls of all kinds in turn, one at a time: none has the caches for itself, and a prepared plan must suit the values of every filter. Of
- * each kind `warming` calls are not counted. Returns the counted latencies of each kind, in their order. Throws where a response is no 2xx, or a
- * list has other rows.
+ * Sends calls of all kinds in turn, one at a time, so that they share the caches, and a prepared plan must suit the values of every filter.
+ * The first `warming` calls of each kind are not counted. Returns the counted latencies by kind, in order. Throws if a response is not 2xx or a
+ * list does not have the expected number of rows.
  */
 export async function inTurn(
   url: string,
@@ -37,7 +37,7 @@ export async function inTurn(
       const rows = isMade && kind.rows !== undefined ? JSON.parse(body.toString()).data.length : undefined;
       if (!isMade || rows !== kind.rows)
         throw new Error(
-          `${kind.what}: ${kind.rows ?? 'no'} rows were expected, ${status} came: ${body.toString().slice(0, 300)}`,
+          `${kind.what}: ${kind.rows ?? 'no'} rows were expected, the response was ${status}: ${body.toString().slice(0, 300)}`,
         );
       if (sent > warming) {
         latenciesMs.push(ms);

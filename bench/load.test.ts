@@ -47,7 +47,7 @@ it('reads responses with a length, in chunks and without a body', async () => {
   expect(result.responses).toBe(3);
 });
 
-it('sends a body whole, and counts every response by its status', async () => {
+it('sends a complete body, and counts responses by status', async () => {
   const url = await serve((request, response) => {
     let length = 0;
     request.on('data', (chunk: Buffer) => {
@@ -70,7 +70,7 @@ it('counts the time that a request waits for a free connection', async () => {
   expect(Math.max(...result.latenciesMs)).toBeGreaterThan(100);
 });
 
-it('fails where a connection is closed before its response', async () => {
+it('fails if a connection is closed before its response', async () => {
   const url = await serve((request) => request.socket.destroy());
   const next = counted(1, () => requestBytes(url, 'GET /', {}));
   await expect(closedLoop({ url, connections: 1, next })).rejects.toThrow();

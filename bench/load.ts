@@ -17,19 +17,19 @@ export interface LoadResult {
   latenciesMs: number[];
 }
 
-/** Load on one origin; `next` returns the bytes of the next request, undefined when there is none left. */
+/** Load on one origin; `next` returns the bytes of the next request, or undefined if none is left. */
 export interface Load {
   url: string;
   connections: number;
   next(): Buffer | undefined;
-  /** Status that every response must have: refusals are cheap and would improve the figures. */
+  /** Status that every response must have: refusals are cheap and would distort the figures. */
   expected?: number;
   /** Called with every response and its request. */
   onResponse?(response: LoadResponse, request: Buffer): void;
 }
 
 /**
- * Returns an HTTP/1.1 request as bytes, to be built once and sent often, so that the load costs little CPU. `target` is its method and
+ * Returns an HTTP/1.1 request as bytes. It is built once and sent often, so that the load costs little CPU. `target` is its method and
  * path, such as `GET /v1/me`.
  */
 export function requestBytes(url: string, target: string, headers: Record<string, string>, body?: string): Buffer {
@@ -41,7 +41,7 @@ export function requestBytes(url: string, target: string, headers: Record<string
   return Buffer.from(`${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
 }
 
-/** Returns `next` for so many requests. */
+/** Returns a `next` that ends after `count` requests. */
 export function several(count: number, next: () => Buffer): () => Buffer | undefined {
   return () => (count-- > 0 ? next() : undefined);
 }
@@ -53,8 +53,8 @@ interface Due {
 }
 
 /**
- * Keeps `connections` busy: each sends its next request as soon as it gets a response, until the time is over or none is left. Throws if
- * a response has not the expected status.
+ * Keeps `connections` busy: each sends its next request when it gets a response, until the time is over or none is left. Throws if
+ * a response does not have the expected status.
  */
 export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINITY): Promise<LoadResult> {
   const lines = await openLines(load);
@@ -70,7 +70,7 @@ export async function closedLoop(load: Load, durationMs = Number.POSITIVE_INFINI
 /**
  * Sends `perSecond` requests a second however long responses take, for `durationMs`, then waits for those in flight. A request's
  * latency counts from when it is sent, or from when it began to wait if no connection is free. Due requests are sent each
- * millisecond and with each response, so that they come evenly rather than in bursts. Throws if a response has not the expected status.
+ * millisecond and with each response, so that they are spread evenly. Throws if a response does not have the expected status.
  */
 export async function openLoop(load: Load, perSecond: number, durationMs: number): Promise<LoadResult> {
   const lines = await openLines(load);
@@ -97,7 +97,7 @@ export async function openLoop(load: Load, perSecond: number, durationMs: number
   return await sendOver(lines, load, take).finally(() => clearInterval(timer));
 }
 
-/** Sends over each connection the requests that it takes, one after the other, until it gets none. */
+/** Sends requests over each connection, one after the other, until there are none left. */
 async function sendOver(
   lines: readonly Line[],
   load: Load,
@@ -138,7 +138,7 @@ class Line {
     socket.setNoDelay(true);
     socket.on('data', (chunk) => this.#receive(chunk));
     socket.on('error', (error) => this.#failed?.(error));
-    socket.on('close', () => this.#failed?.(new Error('the connection was closed while a response was awaited')));
+    socket.on('close', () => this.#failed?.(new Error('the connection was closed before the response')));
   }
 
   static async open(url: string): Promise<Line> {

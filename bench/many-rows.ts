@@ -14,7 +14,7 @@ const endings =
 
 /**
  * Runs `fill` while the tables (schema.name) have only the indexes of their constraints and no foreign keys are checked, then
- * recreates the others, vacuums and analyzes: as if the rows had come over months, in a fraction of the time.
+ * recreates the other indexes, vacuums and analyzes. The result is as if the rows had been inserted over months.
  */
 export async function fillTables(
   sql: postgres.Sql,
@@ -29,7 +29,7 @@ export async function fillTables(
         and not exists (select from pg_constraint where conindid = indexrelid)`;
     for (const { name } of indexes) await tx.unsafe(`drop index ${name}`);
     await fill(tx);
-    // Of a partitioned table the definition is the parent's alone.
+    // For a partitioned table, this is the definition of the parent only.
     for (const { definition } of indexes) await tx.unsafe(definition.replace(' ON ONLY ', ' ON '));
   });
   for (const table of tables) await sql.unsafe(`vacuum analyze ${table}`);
@@ -69,7 +69,7 @@ export async function copyContacts(
     select account_id, id, name, phone, number from cdp.contacts where account_id = ${accountId} order by id`;
 }
 
-/** Contacts that an account's deals and orders are spread over. */
+/** Number of contacts that an account's deals and orders are spread over. */
 const contactsWithDeals = 100_000;
 
 /** Selects the contact of the n-th deal or order: number 1 has one in a hundred of all; the rest is spread over 100,000. */
@@ -82,7 +82,7 @@ interface DealPlaces {
   stages: number[];
 }
 
-/** Returns where a new account's deals can be. */
+/** Returns the pipeline and stages of a new account. */
 export async function dealPlacesOf(client: Client): Promise<DealPlaces> {
   const [pipeline] = (await client.crm.pipelines.list({})).data;
   return { pipeline: pipeline!.id, stages: pipeline!.stages.map(({ id }) => id) };

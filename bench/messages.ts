@@ -114,7 +114,7 @@ async function accepting({ platform, provider, sql, senders }: Setting): Promise
     const costs = used(responses);
     await untilIdle(pids, 3_000);
     const arrived = new Set((await provider.arrivals()).map(({ id }) => id)).size;
-    if (arrived !== responses) throw new Error(`${responses} messages were taken and ${arrived} of them sent`);
+    if (arrived !== responses) throw new Error(`${responses} messages were accepted, but ${arrived} were sent`);
     if (round === 0) continue; // warms up
     accepted.push(responses / seconds);
     sent.push(responses / sentSeconds);
@@ -136,7 +136,7 @@ async function underWay(sql: postgres.Sql): Promise<number> {
   return row!.count;
 }
 
-/** What a tenth of a round is sent to: like the rest, or to the hanging provider of one account or of every account's other channel. */
+/** Target of a tenth of a round: the same as the rest, the hanging provider of one account, or that of every account's other channel. */
 const tenths = {
   calm: { channel: 'sms' },
   account: { channel: 'sms', hangs: `/send/sms/${accounts - 1}` },
@@ -158,7 +158,7 @@ async function latency(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** Returns the delays of the messages on channels that respond, from when their requests arrived. */
+/** Returns the delays of the messages on responding channels, measured from the arrival of their requests. */
 async function steadyRound({ platform, provider, sql, senders }: Setting, tenth: Tenth): Promise<Round> {
   const hanging = 'hangs' in tenth ? tenth.hangs : undefined;
   if (hanging) await provider.hang(hanging);
@@ -175,13 +175,12 @@ async function steadyRound({ platform, provider, sql, senders }: Setting, tenth:
   const rows = await sql<{ id: string; created_at: Date; path: string }[]>`
     select id, created_at, '/send/' || (steps -> 0 ->> 'channel') || '/' || array_position(${senders.map(({ id }) => id)}::uuid[], account_id) - 1 as path
     from messaging.messages where created_at >= ${began}`;
-  if (rows.length !== responses) throw new Error(`${responses} messages were taken, and ${rows.length} are stored`);
+  if (rows.length !== responses) throw new Error(`${responses} messages were accepted, but ${rows.length} are stored`);
   const measured = rows.filter(({ path }) => hanging === undefined || !path.startsWith(hanging));
   const acceptedAt = new Map(measured.map(({ id, created_at }) => [id, created_at.getTime()]));
   const round = await delaysAt(provider, acceptedAt, hanging);
   await provider.release();
-  if (hanging && round.hung === 0)
-    throw new Error('the provider that was to hang got no message: nothing was disturbed');
+  if (hanging && round.hung === 0) throw new Error('the hanging provider got no message, so nothing was disturbed');
   await waitFor('what hung to end', async () => (await underWay(sql)) === 0, 30_000);
   return round;
 }

@@ -54,7 +54,7 @@ async function outcomesOf(hostile: Child): Promise<Outcome[]> {
   const outcomes = (await (await fetch(hostile.url)).json()) as Outcome[];
   for (const { name, counts, error } of outcomes) {
     if (error !== undefined) throw new Error(`${name}: ${error}`);
-    if (Object.keys(counts).length === 0) throw new Error(`${name}: nothing was done`);
+    if (Object.keys(counts).length === 0) throw new Error(`${name}: no request was made`);
   }
   return outcomes;
 }

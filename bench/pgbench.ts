@@ -73,7 +73,7 @@ export async function runPgbench(
     const { stdout } = await promisify(execFile)('pgbench', args, { timeout: (seconds + 20) * 1_000, env });
     const number = (pattern: RegExp) => {
       const found = pattern.exec(stdout)?.[1];
-      if (found === undefined) throw new Error(`pgbench did not say ${pattern}: ${stdout}`);
+      if (found === undefined) throw new Error(`the output of pgbench does not match ${pattern}: ${stdout}`);
       return Number(found);
     };
     return { perSecond: number(/^tps = ([\d.]+)/m), transactions: number(/actually processed: (\d+)/) };

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** Returns the CPU time of processes and their children so far in seconds, ended children included: PostgreSQL's, for example. */
+/** Returns the CPU seconds used so far by processes and their children, including ended children such as PostgreSQL's. */
 export function cpuSeconds(pids: readonly number[]): number {
   const ticks = withChildren(pids).map(({ fields, isChild }) => {
     const [user, system, ofEndedUser, ofEndedSystem] = fields.slice(11, 15).map(Number) as [
@@ -19,18 +19,18 @@ export function cpuSeconds(pids: readonly number[]): number {
   return sum(ticks) / ticksPerSecond;
 }
 
-/** Returns the memory of processes and their children in MiB, of what several processes share each its part. */
+/** Returns the proportional memory of processes and their children in MiB: shared memory is divided among the processes that share it. */
 export function proportionalMebibytes(pids: readonly number[]): number {
   return sum(withChildren(pids).map(({ pid, isChild }) => mebibytesOf(pid, 'smaps_rollup', 'Pss', isChild)));
 }
 
-/** Begins to measure the greatest resident memory of a process; the function that it returns returns it in MiB. */
+/** Starts measuring the peak resident memory of a process. The returned function returns it in MiB. */
 export function watchMemory(pid: number): () => number {
   writeFileSync(`/proc/${pid}/clear_refs`, '5'); // resets VmHWM, see proc(5)
   return () => mebibytesOf(pid, 'status', 'VmHWM');
 }
 
-/** Begins to measure the machine's CPUs; the function that it returns returns the share of their time, 0 to 1, that was used since. */
+/** Starts measuring the machine's CPUs. The returned function returns the share of their time, 0 to 1, that was used since then. */
 export function watchProcessors(): () => number {
   const times = () => {
     const all = cpus().map(({ times: { user, nice, sys, irq, idle } }) => ({ busy: user + nice + sys + irq, idle }));
@@ -44,7 +44,7 @@ export function watchProcessors(): () => number {
   };
 }
 
-/** Waits until the processes together use less than a twentieth of a CPU, at most `timeoutMs`. */
+/** Waits until the processes together use less than a twentieth of one CPU, at most `timeoutMs`. */
 export async function untilIdle(pids: readonly number[], timeoutMs: number): Promise<void> {
   const lookEveryMs = 400;
   const deadline = performance.now() + timeoutMs;
@@ -62,7 +62,7 @@ export function sum(numbers: Iterable<number>): number {
   return all;
 }
 
-/** Returns the named processes and their running children, with the fields of /proc/<pid>/stat from the third on: state, parent, and so forth. */
+/** Returns the given processes and their running children, with the fields of /proc/<pid>/stat from the third on: state, parent and so on. */
 function withChildren(pids: readonly number[]): { pid: number; isChild: boolean; fields: string[] }[] {
   const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return running.flatMap((name) => {
@@ -73,14 +73,14 @@ function withChildren(pids: readonly number[]): { pid: number; isChild: boolean;
   });
 }
 
-/** Returns undefined where the process has ended. */
+/** Returns undefined if the process has ended. */
 function statOf(pid: number): string[] | undefined {
   const stat = unlessEnded(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  // The second field is the command in brackets and may have spaces: count fields after it.
+  // The second field is the command in parentheses and may contain spaces, so fields are counted after it.
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Returns what is read of a process; undefined where it has ended. */
+/** Returns what `read` returns, or undefined if the process has ended. */
 function unlessEnded<Read>(read: () => Read): Read | undefined {
   try {
     return read();
@@ -90,7 +90,7 @@ function unlessEnded<Read>(read: () => Read): Read | undefined {
   }
 }
 
-/** Returns 0 of a process that has ended where it `mayEnd`, as PostgreSQL's do; throws otherwise. */
+/** Returns 0 for an ended process if `mayEnd`, as for PostgreSQL's processes; throws otherwise. */
 function mebibytesOf(pid: number, file: 'smaps_rollup' | 'status', field: string, mayEnd = false): number {
   const text = unlessEnded(() => readFileSync(`/proc/${pid}/${file}`, 'utf8'));
   if (text === undefined && mayEnd) return 0;

@@ -2,17 +2,17 @@ import { waitFor } from '@customer-platform/testkit';
 import { atMost, exactly, type Figure, median, percentile, told } from './figures.ts';
 import type { Receiver } from './harness.ts';
 
-/** Longest wait for what was sent; what has not arrived by then is missing. */
+/** Longest wait for arrivals; whatever has not arrived by then is missing. */
 const patienceMs = 20_000;
 
-/** Delays of what arrived, and the number of what should have. */
+/** Delays of the arrivals, and the number of expected arrivals. */
 export interface Round {
   delaysMs: number[];
   sent: number;
 }
 
 /**
- * Waits for arrivals at a receiver. `madeAt` has the time in epoch milliseconds at which each was made, by its id. `hung` counts the arrivals at paths
+ * Waits for arrivals at a receiver. `madeAt` maps ids to creation times in epoch milliseconds. `hung` is the number of arrivals at paths
  * with the prefix.
  */
 export async function delaysAt(
@@ -34,7 +34,7 @@ export async function delaysAt(
   return { delaysMs: [...delays.values()], sent: madeAt.size, hung };
 }
 
-/** Measures several kinds of rounds by turns, after one of each that warms up; returns those of each kind. */
+/** Measures several kinds of rounds alternately, after one warm-up round of each; returns the rounds of each kind. */
 export async function byTurns<Measured>(kinds: readonly (() => Promise<Measured>)[], rounds = 3) {
   for (const warmUp of kinds) await warmUp();
   const measured: Measured[][] = kinds.map(() => []);
@@ -49,7 +49,7 @@ export function delayOf(measured: readonly Round[], share: number): number {
   return median(measured.map(({ delaysMs }) => percentile(delaysMs, share)));
 }
 
-/** Returns the figures of rounds with a tenth of the load at something that hangs, compared with undisturbed ones. */
+/** Returns the figures of rounds in which a tenth of the load goes to a hanging target, compared with undisturbed rounds. */
 export function disturbedFigures(where: string, disturbed: readonly Round[], calm: readonly Round[]): Figure[] {
   const others = `with 10 % of it ${where}, the others`;
   const p99 = delayOf(disturbed, 0.99);
@@ -60,12 +60,12 @@ export function disturbedFigures(where: string, disturbed: readonly Round[], cal
   ];
 }
 
-/** Returns whether everything of the rounds has arrived. */
+/** Returns the figure of how many of the rounds' events or messages have arrived. */
 export function arrivedFigure(what: string, measured: readonly Round[]): Figure {
   const sent = measured.reduce((total, round) => total + round.sent, 0);
   const arrived = measured.reduce((total, round) => total + round.delaysMs.length, 0);
   return exactly(what, `${arrived} of ${sent}`, `${sent} of ${sent}`);
 }
 
-/** Returns the time at which a UUID of version 7 was made, in epoch milliseconds. */
+/** Returns the creation time of a version 7 UUID in epoch milliseconds. */
 export const createdMs = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

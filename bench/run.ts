@@ -31,7 +31,7 @@ const benches: Bench[] = [
 ];
 const page = join(import.meta.dirname, 'measured.md');
 
-/** Returns where and when figures were measured, including the machine's other load. */
+/** Returns the machine and date of a measurement, and the machine's load before it. */
 function circumstances(loadBefore: number): string {
   const processors = cpus();
   const on = `${processors.length} cores (${processors[0]?.model ?? 'unknown'})`;
@@ -48,13 +48,15 @@ function write(bench: Bench, table: string): void {
 }
 
 /**
- * Runs the named benches, by default all that do not take long; `beside` is for `events`: svix, floor, or paths of other checkouts. Returns
+ * Runs the named benches, by default all except long ones. `beside` is for `events`: svix, floor, or paths of other checkouts. Returns
  * whether every target was met.
  */
 async function run(names: string[], isWritten: boolean, beside?: readonly string[]): Promise<boolean> {
   const unknown = names.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) {
-    throw new Error(`there is no bench ${unknown.join(', ')}; there are ${benches.map(({ name }) => name).join(', ')}`);
+    throw new Error(
+      `unknown bench ${unknown.join(', ')}; must be one of ${benches.map(({ name }) => name).join(', ')}`,
+    );
   }
   const missed: Figure[] = [];
   const isWanted = ({ name, takesMinutes }: Bench) => (names.length === 0 ? !takesMinutes : names.includes(name));
@@ -68,7 +70,7 @@ async function run(names: string[], isWritten: boolean, beside?: readonly string
     if (isWritten) write(bench, table);
     missed.push(...figures.filter(({ holds }) => holds === false));
   }
-  console.log(missed.length === 0 ? '\nall targets hold' : `\n${missed.length} targets are missed`);
+  console.log(missed.length === 0 ? '\nall targets were met' : `\n${missed.length} targets were missed`);
   return missed.length === 0;
 }
 
@@ -85,9 +87,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 if (values.beside !== undefined && (positionals.join() !== 'events' || values.write))
-  throw new Error('--beside is for the bench events alone, and without --write');
+  throw new Error('--beside requires the bench events alone, without --write');
 const allHold = await run(positionals, values.write, values.beside).catch((error: unknown) => {
-  // A bench fails when its platform is stopped: that must not end this process before everything is stopped.
+  // Stopping the platform makes the bench fail; that must not end this process before everything is stopped.
   if (isBrokenOff) return false;
   throw error;
 });

@@ -3,13 +3,13 @@ import type { ProcessPlatform } from '@customer-platform/testkit';
 import { firstDay, openAccount, slotMinutes } from './calendar-account.ts';
 import { type Receiver, sandboxKey } from './harness.ts';
 
-/** Each with a year of such slots: more than an hour of bookings needs. */
+/** Teammates, each with a year of slots: more than an hour of bookings needs. */
 const teammates = 4;
 
-/** Resources whose making is an event that the endpoint gets. */
+/** Resources whose creation is an event that the endpoint gets. */
 export type Made = 'contact' | 'deal' | 'order' | 'appointment' | 'message';
 
-/** One request of the mix; a 2xx of one that `makes` a resource has its id. */
+/** One request of the mix. If it `makes` a resource, a 2xx response contains its id. */
 export interface SoakRequest {
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
@@ -20,11 +20,11 @@ export interface SoakRequest {
 /** A customer that uses every module. */
 export interface SoakCustomer {
   key: string;
-  /** Returns the next request of its mix; every name that it gives is its only one. */
+  /** Returns the next request of its mix; every name that it uses is unique. */
   next(): SoakRequest;
 }
 
-/** Creates a customer with a calendar, a message provider, a sandbox with an agent, and an endpoint that gets everything. */
+/** Creates a customer with a calendar, a message provider, a sandbox with an agent, and an endpoint for all events. */
 export async function soakCustomers(platform: ProcessPlatform, receiver: Receiver): Promise<SoakCustomer[]> {
   const account = await openAccount(platform, teammates, ['00:00', '24:00']);
   const { id, key, client, contact } = account;
@@ -37,7 +37,7 @@ export async function soakCustomers(platform: ProcessPlatform, receiver: Receive
   return [{ key, next: liveMix(contact, type, account.teammates) }, await sandboxOf(platform, id, receiver)];
 }
 
-/** Returns the requests of a live account in turn: most read, as with every customer. */
+/** Returns the requests of a live account in turn; most are reads, as is typical. */
 function liveMix(contact: string, bookingType: number, staff: readonly string[]): () => SoakRequest {
   let made = 0;
   const name = () => `Soak ${made}`;

@@ -5,31 +5,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Made, SoakCustomer, SoakRequest } from './soak-customers.ts';
 
 const connections = 32;
-/** Most requests under way; while the platform is being killed they wait for each other. */
+/** Maximum concurrent requests; the limit is reached while parts of the platform are down. */
 const mostUnderWay = 200;
 const timeoutMs = 30_000;
-/** Times that a client repeats a request that failed, with its Idempotency-Key, and the pause before. */
+/** How often a client repeats a failed request with its Idempotency-Key, and the pause before each repetition. */
 const repeats = 10;
 const pauseMs = 1_000;
-/** Part of the clients that go away before they have their response, half of them from a stream; streams live so long at most. */
+/** Share of clients that disconnect before their response, half of them from a stream, and the maximum duration of a stream. */
 const leaving = 0.1;
 const streamMs = 5_000;
 const eventStream: SoakRequest = { method: 'GET', path: '/v1/events/stream' };
 
-/** A response as far as it is looked at. */
+/** The parts of a response that are used. */
 interface Reply {
   status: number;
   id?: string;
 }
 
-/** Mixed traffic of several customers at a steady rate. Clients repeat what fails; a tenth of them go away in the middle of it. */
+/** Mixed traffic of several customers at a steady rate. Clients repeat failed requests; a tenth of them disconnect before the response. */
 export class SoakLoad {
   sent = 0;
   left = 0;
-  /** Requests that were repeated since the platform was being killed, and those that failed for good, by their outcome. */
+  /** Number of repeated requests, and the requests that failed permanently, counted by outcome. */
   repeated = 0;
   readonly failures = new Map<string, number>();
-  /** Resources that a response said were made. */
+  /** Resources that were created according to a response. */
   readonly made: { kind: Made; id: string }[] = [];
   readonly #agent = new Agent({ keepAlive: true, maxSockets: connections, scheduling: 'fifo' });
   readonly #gatewayUrl: string;
@@ -40,13 +40,13 @@ export class SoakLoad {
     this.#customers = customers;
   }
 
-  /** Sends so many requests a second for `forMs`, and waits for their ends. */
+  /** Sends requests at the given rate for `forMs`, and waits until all have ended. */
   async run(perSecond: number, forMs: number): Promise<void> {
     const pending = new Set<Promise<void>>();
     const began = performance.now();
     for (let started = 0; performance.now() - began < forMs; await sleep(5)) {
       const due = ((performance.now() - began) * perSecond) / 1_000;
-      // What could not be sent while others waited is left out: a backlog of our own would be a load of its own.
+      // Requests that could not be sent in time are skipped: a backlog in the client would be an additional load.
       for (; started < due; started++) {
         if (pending.size >= mostUnderWay) continue;
         const one: Promise<void> = this.#one(this.sent++).finally(() => pending.delete(one));
@@ -83,7 +83,7 @@ export class SoakLoad {
     this.failures.set(what, (this.failures.get(what) ?? 0) + 1);
   }
 
-  /** Sends a request, or opens a stream of events, and goes away before it is done. */
+  /** Sends a request or opens a stream of events, and disconnects before it is complete. */
   async #leave(key: string, request: SoakRequest): Promise<void> {
     this.left++;
     const isStream = Math.random() < 0.5;

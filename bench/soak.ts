@@ -11,9 +11,9 @@ import { SoakLoad } from './soak-load.ts';
 const minutes = Number(process.env.SOAK_MINUTES ?? 60);
 const requestsPerSecond = 40;
 const minuteMs = 60_000;
-/** After which nothing is open that is kept for the next request. */
+/** Time after which all keep-alive connections are closed. */
 const idleMs = 45_000;
-/** Longest wait until everything that was sent has been done: longer than the pause before any repetition. */
+/** Longest wait until all work is done: longer than the pause before any repetition. */
 const drainMs = 180_000;
 
 interface Setting {
@@ -39,7 +39,7 @@ export const soakBench: Bench = {
 
 async function soak(setting: Setting): Promise<Figure[]> {
   const { platform, load } = setting;
-  // A tenth of the time first, after which what stays in memory is there.
+  // Memory is first measured after a tenth of the time, when it no longer grows from warming up.
   await load.run(requestsPerSecond, Math.max(1, minutes / 10) * minuteMs);
   await drained(setting);
   const before = held(platform);
@@ -71,7 +71,7 @@ async function soak(setting: Setting): Promise<Figure[]> {
   ];
 }
 
-/** Kills a process or a server; a server is started again, processes are by their supervisor. */
+/** Kills a process or a server. A server is restarted here, a process by its supervisor. */
 async function kill(platform: ProcessPlatform, name: string): Promise<void> {
   platform.kill(name);
   const server = servers.find((one) => one === name);
@@ -82,7 +82,7 @@ async function collectArrivals({ receiver, arrived }: Setting): Promise<void> {
   for (const { id } of await receiver.arrivals()) arrived.add(id);
 }
 
-/** Waits until nothing is left to do, and then until nothing is kept open; returns how much is left. */
+/** Waits until no work is left, and then until no connection is kept open. Returns how much work is left. */
 async function drained(setting: Setting): Promise<string> {
   const left = async () => {
     await collectArrivals(setting);
@@ -101,17 +101,17 @@ interface Queue {
   oldest_due_at: string | null;
 }
 
-/** Returns how much is left to do within the hour: the nightly look for duplicates waits on every day. */
+/** Returns how much work is due within the hour; later work is ignored, because the nightly search for duplicates is always waiting. */
 async function leftInQueues({ adminUrl, adminToken }: ProcessPlatform): Promise<number> {
   const { status, body, text } = await rawRequest(adminUrl, 'GET', '/admin/queues', { key: adminToken });
-  if (status !== 200) throw new Error(`/admin/queues got ${status}: ${text}`);
+  if (status !== 200) throw new Error(`/admin/queues returned ${status}: ${text}`);
   const soon = Date.now() + 60 * minuteMs;
   const left = ({ ready, running, waiting, dead, oldest_due_at }: Queue) =>
     ready + running + dead + (oldest_due_at && Date.parse(oldest_due_at) < soon ? waiting : 0);
   return sum((body as { data: Queue[] }).data.map(left));
 }
 
-/** Memory of a platform's processes, and their open files and sockets. */
+/** Memory, open files and sockets of a platform's processes. */
 function held(platform: ProcessPlatform) {
   const pids = platform.processNames.map((name) => platform.pidOf(name)!);
   return {
@@ -121,7 +121,7 @@ function held(platform: ProcessPlatform) {
   };
 }
 
-/** Returns what was made by a response's word and is not there, is there twice, or whose event has not arrived. */
+/** Returns the figures of resources that responses confirmed: missing ones, duplicates, and those whose event did not arrive. */
 async function lost({ sql, load, arrived }: Setting): Promise<Figure[]> {
   const eventIds = new Map<string, string>();
   const rows = await sql<{ id: string; type: string; resource: string }[]>`

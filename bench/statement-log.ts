@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync, statSync } from 'node:fs';
 import { waitFor } from '@customer-platform/testkit';
 import postgres from 'postgres';
 
-/** Statement as a process sent it; null parameters are null. */
+/** Statement as a process sent it; `null` is a NULL parameter. */
 export interface LoggedStatement {
   session: number;
   text: string;
@@ -12,8 +12,9 @@ export interface LoggedStatement {
 const settings = { log_statement: 'all', log_line_prefix: '%p/%a/ ', log_parameter_max_length: '-1' };
 
 /**
- * Returns the statements that processes of one application name, or all, send to PostgreSQL while `work` runs, from the server's log: so the bench measures the
- * platform's statements, not an old copy of them. The server must have been started by this user.
+ * Returns the statements that processes with one application name, or all, send to PostgreSQL while `work` runs. They come from the
+ * server's log, so that the bench measures the platform's statements, not an old copy of them. The server must have been started by
+ * this user.
  */
 export async function statementsOf(
   databaseUrl: string,

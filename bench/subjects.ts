@@ -16,28 +16,28 @@ import { customersOf } from './webhooks.ts';
 
 const accounts = 10;
 const connections = 32;
-/** A contact whose envelope is about a kilobyte. */
+/** Contact whose event envelope is about a kilobyte. */
 const contact = { name: 'Ada Lovelace', phone: '+4930901820', note: 'x'.repeat(900) };
 
-/** What makes events and delivers them: the platform, or what it is measured beside. */
+/** System under test that creates and delivers events: the platform, or what it is compared with. */
 export interface Subject {
   name: string;
   receiver: Receiver;
-  /** The processes whose CPU time and memory count. */
+  /** Processes whose CPU time and memory are measured. */
   pids: number[];
-  /** Each request makes an event, for one endpoint at the receiver. */
+  /** Each request causes one event for one endpoint at the receiver. */
   load: Load & { next(): Buffer };
-  /** Returns the time in epoch milliseconds at which an event was made, by its webhook's id. */
+  /** Returns the creation time of an event in epoch milliseconds, given the id of its webhook. */
   madeMs(id: string): number;
 }
 
-/** Starts what the platform is measured beside: `svix`, `floor`, or the path of another checkout. */
+/** Starts a subject to compare with: `svix`, `floor`, or the platform of another checkout, given its path. */
 export function otherSubject(name: string): Promise<Subject> {
   if (name === 'svix') return svixSubject();
   return name === 'floor' ? floorSubject() : platformSubject(resolve(name));
 }
 
-/** Starts the platform of a checkout, this one unless given. */
+/** Starts the platform of a checkout, by default this one. */
 export async function platformSubject(root?: string): Promise<Subject> {
   const receiver = await startReceiver();
   const platform = await startPlatform({}, root);
@@ -47,8 +47,8 @@ export async function platformSubject(root?: string): Promise<Subject> {
 }
 
 /**
- * Starts Svix's server, whose program the environment variable SVIX_SERVER names, with PostgreSQL as ours is set and Redis as its queue.
- * Throws where there is no such program.
+ * Starts Svix's server from the program in SVIX_SERVER, with PostgreSQL configured like the platform's and Redis as its queue.
+ * Throws if SVIX_SERVER is not set.
  */
 async function svixSubject(): Promise<Subject> {
   const program = process.env.SVIX_SERVER;
@@ -87,7 +87,7 @@ async function svixSubject(): Promise<Subject> {
   const post = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const response = await fetch(`${url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path} got ${response.status}: ${await response.text()}`);
+    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
     return (await response.json()) as { id: string };
   };
   const requestOf = async (_: unknown, index: number) => {
@@ -106,7 +106,7 @@ async function svixSubject(): Promise<Subject> {
   return { name: 'Svix', receiver, pids: [svix.pid, database.pid, redis.pid], load, madeMs: (id) => made.get(id)! };
 }
 
-/** Starts the least that does what a contact takes, with the platform's libraries, servers and processes: `children/floor.ts`. */
+/** Starts the minimal implementation of a contact, with the platform's libraries, servers and number of processes: `children/floor.ts`. */
 async function floorSubject(): Promise<Subject> {
   const receiver = await startReceiver();
   const { at, start } = newServers();
@@ -130,7 +130,7 @@ async function floorSubject(): Promise<Subject> {
   return { name: 'the floor', receiver, pids, load, madeMs: createdMs };
 }
 
-/** A folder for servers that are stopped at the end of the bench. */
+/** Creates a folder for servers that are stopped at the end of the bench. */
 function newServers() {
   const directory = newDataFolder();
   stopLast(async () => rmSync(directory, { recursive: true, force: true }));
@@ -149,7 +149,7 @@ function newServers() {
   };
 }
 
-/** Returns what returns the requests one after the other, over and over. */
+/** Returns a function that returns the requests in turn, endlessly. */
 function inTurn(requests: readonly Buffer[]): () => Buffer {
   let made = 0;
   return () => requests[made++ % requests.length]!;

@@ -12,7 +12,7 @@ const drains = 3;
 const backlog = 20_000;
 const eventsPerSecond = 300;
 const roundMs = 5_000;
-/** Accounts that a tenth of all events is of, and endpoints of each, as many as one may have. */
+/** Accounts that cause a tenth of all events, and the number of endpoints of each: the maximum. */
 const crowd = { accounts: 6, endpoints: 20 };
 
 /** Account with one endpoint, and the request that creates a contact, whose event is delivered. */
@@ -59,8 +59,8 @@ export async function customersOf(platform: ProcessPlatform, receiver: Receiver,
 }
 
 /**
- * Measures events of contacts created through the gateway at a steady rate, from the event's timestamp, which is taken before the
- * commit, to the arrival of its first attempt; by turns undisturbed, with every tenth event for an endpoint that hangs, and for 120.
+ * Measures events of contacts created through the gateway at a steady rate: from the event's timestamp, which is set before the
+ * commit, to the arrival of its first try. Rounds alternate: undisturbed, every tenth event for one hanging endpoint, and for 120.
  */
 async function latency(setting: Setting): Promise<Figure[]> {
   const calmTenth = setting.customers.slice(-1);
@@ -89,7 +89,7 @@ async function bareAccounts({ platform, receiver }: Setting, count: number): Pro
   return made;
 }
 
-/** Measures a round while the tenth of its events is for endpoints that hang: new ones, of which nothing is known. */
+/** Measures a round in which a tenth of the events is for hanging endpoints. They are new: the service knows nothing about them yet. */
 async function disturbedRound(setting: Setting, tenth: Customer[], hanging: number): Promise<SteadyRound> {
   const body = { url: `${setting.receiver.url}/hang`, events: ['contact.*' as const] };
   const made = await Promise.all(
@@ -100,14 +100,14 @@ async function disturbedRound(setting: Setting, tenth: Customer[], hanging: numb
     }),
   );
   const round = await steadyRound(setting, tenth);
-  if (round.hung === 0) throw new Error('endpoints that were to hang got no try: nothing was disturbed');
+  if (round.hung === 0) throw new Error('the hanging endpoints got no try, so nothing was disturbed');
   for (const { client, ids } of made) {
     for (const endpoint_id of ids) await client.webhooks.delete({ params: { endpoint_id } });
   }
   return round;
 }
 
-/** Delays of all events but the tenth, the number of tries that hang, and the time until webhooks has taken each event. */
+/** Delays of all events except that tenth, the number of hanging tries, and the time until webhooks has consumed each event. */
 interface SteadyRound extends Round {
   hung: number;
   takenMs: number[];

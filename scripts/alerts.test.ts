@@ -16,10 +16,10 @@ const alerts = rules.filter((rule) => rule.startsWith('alert:'));
 const nameOf = (rule: string) => /^(?:alert|record): (\S+)/.exec(rule)![1]!;
 const runbookOf = (rule: string) => /runbook_url: (\S+)/.exec(rule)?.[1] ?? '';
 const operations = read('docs/operations.md');
-/** Pages that checks and the console lead to: of what one customer meets, most have no alert. */
+/** Pages that checks and the console link to. Most problems of a single customer have no alert. */
 const customerPages = Object.values(customerRunbooks).map((name) => `docs/runbooks/${name}.md`);
 
-it('each alert says how severe it is, what happens to customers, and which page helps', () => {
+it('each alert has a severity, a description and a runbook', () => {
   expect(alerts.length).toBeGreaterThan(10);
   for (const alert of alerts) {
     expect(alert).toMatch(/severity: (critical|warning)\n/);
@@ -27,7 +27,7 @@ it('each alert says how severe it is, what happens to customers, and which page 
   }
 });
 
-it('each alert has its page, and each page its alert or a check that names it, and docs/operations.md leads to both', () => {
+it('each alert has a page, each page has an alert or a check, and docs/operations.md links to all', () => {
   expect(alerts.filter((alert) => !existsSync(join(root, runbookOf(alert))))).toEqual([]);
   const pages = [...alerts.map(runbookOf), ...customerPages];
   expect(files('docs/runbooks/*.md')).toEqual([...new Set(pages)].sort());
@@ -40,17 +40,17 @@ it('each alert has its page, and each page its alert or a check that names it, a
   }
 });
 
-it('each alert is in a test of rules', () => {
+it('each alert has a rule test', () => {
   const tests = files('deploy/observe/alerts/tests/*.yml').map(read).join('\n');
   expect(alerts.map(nameOf).filter((name) => !tests.includes(`alertname: ${name}\n`))).toEqual([]);
 });
 
-/** Words of PromQL, and metrics that Prometheus itself makes. */
+/** Keywords of PromQL, and metrics that Prometheus itself creates. */
 const known = new Set(
-  'max min sum group by or and unless rate last_over_time up target_info'.split(' '), // target_info is the process's resource
+  'max min sum group by or and unless rate last_over_time up target_info'.split(' '), // target_info is the OpenTelemetry resource of a process
 );
 
-it('each metric of a rule is documented, or recorded by a rule', () => {
+it('each metric of a rule is documented or recorded by a rule', () => {
   const listed = new Set(
     [...read('docs/reference/metrics.md').matchAll(/^\| `([a-z_0-9.]+)` \|/gm)].map(([, name]) =>
       name!.replaceAll('.', '_'),
@@ -70,7 +70,7 @@ it('each metric of a rule is documented, or recorded by a rule', () => {
   expect(unknown).toEqual([]);
 });
 
-it('each command of a page is one of the command-line tool, with its flags', () => {
+it('each command on a page exists in the command-line tool, with its flags', () => {
   const lines = files('docs/runbooks/*.md').flatMap((page) => read(page).match(/npm run -s admin -- [^`#\n]+/g) ?? []);
   const commands = new Map<string, Set<string>>();
   for (const line of lines) {

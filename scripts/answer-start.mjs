@@ -1,4 +1,4 @@
-// Prints what a start has to say about its arguments: its usage, or what is wrong with them. Prints nothing where it can begin.
+// Prints the usage of `npm start`, or the error in its arguments. Prints nothing if the start can proceed.
 import { readOptions, usage } from '../deploy/local/start-options.mjs';
 
 try {

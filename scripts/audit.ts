@@ -5,9 +5,9 @@ import { osvAdvisories } from './audit/osv-export.ts';
 import { registryAdvisories } from './audit/registry-advisories.ts';
 
 /**
- * Prints the advisories about packages of package-lock.json, as the npm registry has them, or else the OSV export that OSV_EXPORT
- * names: a folder or .zip of https://osv-vulnerabilities.storage.googleapis.com/npm/all.zip. Exits with 1 where one of a runtime
- * package is high, critical or of unknown severity or the export cannot be read, with 3 where there was nothing to read.
+ * Prints the advisories about packages of package-lock.json, from the npm registry, else from the OSV export at OSV_EXPORT: a folder
+ * or a .zip such as https://osv-vulnerabilities.storage.googleapis.com/npm/all.zip. Exits with 1 if an advisory about a runtime package
+ * is high, critical or of unknown severity, or if the export is unreadable. Exits with 3 without a source.
  */
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, '..'));
 const { OSV_EXPORT: osvExport } = process.env;
@@ -17,8 +17,7 @@ const registry = registryAdvisories(folder, locked);
 try {
   if ('findings' in registry) report(registry.findings, 'the npm registry');
   else if (osvExport) report(await osvAdvisories(osvExport, locked.values()), osvExport);
-  else
-    unknown(`the npm registry offers no advisories (${registry.unavailable}), and OSV_EXPORT names no export of OSV`);
+  else unknown(`the npm registry offers no advisories (${registry.unavailable}), and OSV_EXPORT names no OSV export`);
 } catch (error) {
   console.error(`audit: OSV_EXPORT: ${(error as Error).message}`);
   process.exitCode = 1;
@@ -33,7 +32,7 @@ function report(findings: Finding[], source: string): void {
   }
   const serious = findings.filter(isSerious).length;
   console.log(
-    `audit: ${locked.size} packages held against ${source}: ${findings.length} advisories, ${serious} that a release must not have`,
+    `audit: ${locked.size} packages compared with ${source}: ${findings.length} advisories, ${serious} block a release`,
   );
   process.exitCode = serious === 0 ? 0 : 1;
 }

@@ -1,7 +1,7 @@
-// Installs what is about to run: `scripts/bootstrap.mjs start` the packages of the processes, `runtime` the same for what starts no NATS, `tools` for
-// what starts no PostgreSQL either, `all` those of tests, checks and builds too. `check` only refuses machines that cannot run it, `doctor` says all
-// about them.
-// Then brings the console and the documentation: built where their sources changed and the packages are there, else as committed.
+// Installs the packages that a command needs. `scripts/bootstrap.mjs start` installs runtime packages, `runtime` does so for commands that start no
+// NATS, `tools` for commands that start no PostgreSQL either. `all` adds the packages of tests, checks and builds. `check` only rejects unsuitable
+// machines, `doctor` reports all checks.
+// Then provides the console and the documentation: built if their sources changed and all packages are installed, else as committed.
 // Runs on Node 20, before Node 24 is installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,8 +29,8 @@ function fail(message) {
 }
 
 /**
- * Runs npm, whose output goes to standard error: what is started after it may print for a program. If npm fails, as without a network, it tries
- * again with what its cache has; not at first, because cached lists of versions may be older than the lock.
+ * Runs npm with its output on standard error, because another program may parse standard output. If npm fails, for example without a network, it
+ * retries with its cache. The first attempt ignores the cache, because cached version lists may be older than the lock.
  */
 async function npm(cwd, args) {
   const path = process.env.npm_execpath;
@@ -48,13 +48,15 @@ async function npm(cwd, args) {
 
 async function installNode() {
   console.error(
-    `Installing Node.js ${nodeVersion} for this folder, about 60 MB: ${process.version} of this machine is too old.`,
+    `Installing Node.js ${nodeVersion} in this folder (about 60 MB), because this machine's ${process.version} is too old.`,
   );
   await npm(nodeFolder, ['ci']);
-  // Half of its size, for those who compile native code.
+  // Half of its size, and only needed to compile native code.
   for (const part of ['include', 'share']) rmSync(join(nodePackage, part), { recursive: true, force: true });
   if (!hasOwnNode())
-    fail(`Node.js ${nodeVersion} was not installed, or does not run here: install 24 or newer, see https://nodejs.org`);
+    fail(
+      `Node.js ${nodeVersion} was not installed or does not run here: install Node.js 24 or later, see https://nodejs.org`,
+    );
 }
 
 async function installPackages({ command, packages }, hash) {
@@ -63,11 +65,11 @@ async function installPackages({ command, packages }, hash) {
   const present = () => folders.filter((folder) => existsSync(join(root, folder, 'package.json'))).length;
   console.error(
     packages === 'runtime'
-      ? `Installing ${folders.length} packages that the platform runs with. Tests and checks add theirs when they first run.`
-      : `Installing ${folders.length} packages of the platform, its tests, checks and builds, less those that are there.`,
+      ? `Installing ${folders.length} runtime packages. Tests and checks install more packages when they first run.`
+      : `Installing the missing ones of ${folders.length} packages for the platform, its tests, checks and builds.`,
   );
   const { isTTY } = process.stderr;
-  // On a terminal what comes next overwrites it.
+  // On a terminal the next line overwrites this one.
   const progress = () => process.stderr.write(`  ${present()} of ${folders.length} ${isTTY ? '\r' : '\n'}`);
   const timer = setInterval(progress, isTTY ? 500 : 5_000);
   await npm(root, [...command, packages === 'all' ? '--include=dev' : '--omit=dev']);
@@ -76,8 +78,8 @@ async function installPackages({ command, packages }, hash) {
 }
 
 /**
- * Has npm's scripts, builds and examples find a Node.js that is new enough in node_modules/.bin. Our own is behind a script, which leaves the
- * bootstrap to npm's Node.js: our own may have been copied from another machine, and not run here.
+ * Puts a recent Node.js into node_modules/.bin for npm's scripts, builds and examples. A script wraps our own Node.js and leaves the
+ * bootstrap to npm's Node.js, because our own may be a copy from another machine that does not run here.
  */
 function linkNode() {
   const fresh = `${nodeLink}.new`;
@@ -93,7 +95,7 @@ exec "\${0%/*}/${relative(dirname(nodeLink), ownNode)}" "$@"
   renameSync(fresh, nodeLink);
 }
 
-/** Builds an artifact if its sources changed and what builds it is installed, else unpacks the committed one; says what is missing. */
+/** Builds an artifact if its sources changed and its build tools are installed, else unpacks the committed one. Reports problems. */
 function bring(artifact, canBuild) {
   const { name, folder, script } = artifact;
   const builtHashFile = join(root, folder, 'dist', '.bootstrap-hash');
@@ -119,8 +121,7 @@ function bring(artifact, canBuild) {
       unpack(artifact);
       writeFileSync(builtHashFile, packed);
     }
-    if (packed !== sources)
-      console.error(`The ${name} is the last packed one, older than its sources; npm run build makes it from them.`);
+    if (packed !== sources) console.error(`The ${name} is older than its sources; npm run build rebuilds it.`);
   } catch (error) {
     console.error(`The ${name} is missing (${error.message}); everything else works without it.`);
   }
@@ -132,7 +133,7 @@ if (kind === 'doctor') {
   process.exit();
 }
 if (!['check', 'start', 'runtime', 'tools', 'all'].includes(kind))
-  fail('say what to install: scripts/bootstrap.mjs check|doctor|start|runtime|tools|all');
+  fail('the kind of installation is missing: scripts/bootstrap.mjs check|doctor|start|runtime|tools|all');
 const facts = factsFor(kind);
 const plan = planOf(facts);
 if (plan.refusal) fail(plan.refusal);

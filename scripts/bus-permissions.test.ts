@@ -9,7 +9,7 @@ it.each([
   "import {\n  type Contact,\n  getContactReach as reach,\n} from '@customer-platform/contracts/cdp';",
   "import * as cdp from '@customer-platform/contracts/cdp';\nawait ask(cdp.getContactReach, {});",
   "export { getContactReach } from '@customer-platform/contracts/cdp';",
-])('finds the request that is named in %j', (text) => {
+])('finds the request in %j', (text) => {
   expect(requestsNamedIn(text, requests)).toEqual([getContactReach]);
 });
 
@@ -22,7 +22,7 @@ it.each([
   expect(requestsNamedIn(text, requests)).toEqual([]);
 });
 
-it('finds the events that are followed, and refuses what is none of the contracts', () => {
+it('finds the followed events, and rejects an event that no contract has', () => {
   const events = new Map(Object.entries({ contactDeleted }));
   const source = {
     file: 'gateway/src/a.ts',
@@ -32,7 +32,7 @@ it('finds the events that are followed, and refuses what is none of the contract
   expect(() => eventsFollowedIn(source, new Map())).toThrow(/bus.follow\(contactDeleted\) must name an event/);
 });
 
-it('gives every service its own events, requests and inbox, and none a wildcard over the others', async () => {
+it('gives every service its own events, requests and inbox, and no wildcard over others', async () => {
   const permissions = await busPermissions();
   expect(Object.keys(permissions)).toHaveLength(8);
   for (const [name, { publish, subscribe }] of Object.entries(permissions)) {

@@ -19,7 +19,7 @@ import ts from 'typescript';
 import { deployableNames, folderOf } from './deployables.ts';
 import { nodesOf } from './syntax.ts';
 
-/** A consumer, as a service's definition has it. */
+/** Consumer in a service's definition. */
 interface Consumer {
   name: string;
   filter: { audience?: string; service?: string; kind?: string };
@@ -29,7 +29,7 @@ const root = join(import.meta.dirname, '..');
 const scope = '@customer-platform/';
 const names = deployableNames as ServiceName[];
 
-/** Returns each service's permissions, from its definition and sources; `{prefix}` stands for BUS_PREFIX. Throws if a followed event is in no contract. */
+/** Returns each service's permissions, from its definition and sources. `{prefix}` is BUS_PREFIX. Throws if no contract has a followed event. */
 export async function busPermissions(): Promise<BusPermissions> {
   const { requests, events } = await declared();
   const uses = new Map<ServiceName, BusUse>();
@@ -63,7 +63,7 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
   const isGateway = name === 'gateway';
   const [everyService, everyProcess] = isGateway ? gatewayAsks : [[], []];
   const stream = ['STREAM.INFO', 'STREAM.CREATE', ...(name === streamOwner ? ['STREAM.UPDATE'] : [])];
-  // News among the processes of one service.
+  // News between the processes of one service.
   const peers = `{prefix}.news.${name}.*`;
   return {
     publish: [
@@ -73,8 +73,8 @@ function permissionsOf(name: ServiceName, used: BusUse, askers: ServiceName[]): 
         ...everyService.map((key) => `{prefix}.request.*.${key}`),
         ...everyProcess.map((key) => `{prefix}.broadcast.${key}`),
       ]),
-      // Reply inboxes, which only the requester knows. NATS' allow_responses would remember the reply subject of every event too, and with
-      // some thousands of them the server searches them all for each event (2.9).
+      // Reply inboxes, whose names only the requester knows. allow_responses of NATS would also store the reply subject of every event. With
+      // thousands of them, NATS 2.9 searches all of them for each event.
       ...sorted(askers.map((asker) => `_INBOX.${asker}.reply.*`)),
       peers,
       '$JS.API.INFO',
@@ -98,13 +98,13 @@ const gatewayAsks = [
   [describeProcess.key, announceOperations.key, moveClock.key],
 ] as const;
 
-/** Returns the subjects by which a service makes a consumer, takes its events and acknowledges them. */
+/** Returns the subjects with which a service creates a consumer, fetches its events and acknowledges them. */
 function consumerSubjects(service: ServiceName, { name, filter }: Consumer): string[] {
-  // Named like the durable consumers of packages/service-kit: tests/bus-authentication.test.ts runs them all.
+  // The names of the durable consumers in packages/service-kit. tests/bus-authentication.test.ts runs them all.
   const durable = `${service}-${name.replaceAll('.', '-')}`;
   const subject = `{prefix}.event.${filter.audience ?? '*'}.${filter.service ?? '*'}.${filter.kind ?? '>'}`;
   return [
-    // With the filter in the subject, which the server compares with the request: the consumer can get no other events.
+    // The subject contains the filter, which the server compares with the request, so the consumer gets no other events.
     `$JS.API.CONSUMER.CREATE.{prefix}.${durable}.${subject}`,
     `$JS.API.CONSUMER.INFO.{prefix}.${durable}`,
     `$JS.API.CONSUMER.MSG.NEXT.{prefix}.${durable}`,
@@ -119,7 +119,7 @@ interface Source {
   text: string;
 }
 
-/** Returns the sources that a service runs: its own, and those of our packages that it depends on, without tests. */
+/** Returns the sources that a service runs: its own, and those of our packages it depends on, without tests. */
 function sourcesOf(name: string): Source[] {
   const folders = new Set([folderOf(name)]);
   for (const folder of folders) {
@@ -152,7 +152,7 @@ async function declared(): Promise<{ requests: Map<string, InternalRequest>; eve
   return { requests, events };
 }
 
-/** Returns the requests that a source names, if it imports any of the contracts; imports of types do not count. */
+/** Returns the requests that a source names if it imports contracts. Type imports do not count. */
 export function requestsNamedIn(text: string, requests: ReadonlyMap<string, InternalRequest>): InternalRequest[] {
   if (!text.includes(`from '${scope}contracts`)) return [];
   const named = nodesOf(text).filter(
@@ -161,7 +161,7 @@ export function requestsNamedIn(text: string, requests: ReadonlyMap<string, Inte
   return named.flatMap((node) => requests.get(node.getText()) ?? []);
 }
 
-/** Returns the events that a source follows on the bus as they are published. Throws if one is in no contract. */
+/** Returns the events that a source follows on the bus. Throws if no contract has one of them. */
 export function eventsFollowedIn(
   { file, text }: Source,
   events: ReadonlyMap<string, EventDefinition>,

@@ -3,7 +3,7 @@ import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, type Program } from '@customer-platform/deploy/servers/server-binary';
 
-// Tests the alert rules with promtool where it is there. What needs Prometheus itself downloads it; a check does not.
+// Tests the alert rules if promtool is installed. This check does not download Prometheus; tests that need it do.
 
 const root = join(import.meta.dirname, '..');
 const alerts = join(root, 'deploy/observe/alerts');
@@ -13,7 +13,7 @@ const isThere =
   spawnSync('promtool', ['--version'], { timeout: 10_000 }).status === 0 ||
   existsSync(join(cacheDirectory, 'prometheus'));
 if (isThere) check(await findProgram(wanted));
-else console.log('alerts: left out, because promtool is not there (apt-get install prometheus)');
+else console.log('alerts: skipped, because promtool is not installed (apt-get install prometheus)');
 
 function check(promtool: Program): void {
   const rules = globSync('*.yml', { cwd: alerts }).sort();
@@ -27,7 +27,7 @@ function check(promtool: Program): void {
     return status === 0 ? [] : [`${stdout}${stderr}${error?.message ?? ''}`];
   });
   if (failed.length === 0) {
-    console.log(`alerts: ${rules.length} files of rules and ${tests.length} of tests passed`);
+    console.log(`alerts: ${rules.length} rule files and ${tests.length} test files passed`);
     return;
   }
   console.error(failed.join('\n'));

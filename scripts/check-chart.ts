@@ -12,15 +12,15 @@ import { configs } from './settings.ts';
 import { firstTool, type Tool, toolAt } from './tool.ts';
 
 /**
- * Lints and renders the Helm chart with each of the example values, validates the resources against Kubernetes' API, and
- * holds them against what the repository promises. Resources of operators are validated only with --crd-schemas=<folder>, a
+ * Lints and renders the Helm chart with each example of values, validates the resources against Kubernetes' API, and
+ * checks what the repository promises. Validates resources of operators only with --crd-schemas=<folder>, a
  * checkout of github.com/datreeio/CRDs-catalog.
  */
 const root = join(import.meta.dirname, '..');
 const chart = join(root, chartFolder);
 const programs = join(root, '.platform/go/bin');
 const small = 'deploy/helm/values/small.yaml';
-/** Resources of operators, whose schemas are not in Kubernetes. */
+/** Resources of operators. Kubernetes does not have their schemas. */
 const customResources = 'Cluster,ServiceMonitor,PrometheusRule';
 const { values: options } = parseArgs({ options: { 'crd-schemas': { type: 'string' } } });
 const expected = { configs: await configs(), versions: deployableVersions(root) };
@@ -29,15 +29,15 @@ const go = firstTool(['go', '/usr/local/go/bin/go'], 'version');
 try {
   const helm = findOrBuild('helm', ['version', '--short'], 'helm.sh/helm/v3/cmd/helm@v3.16.4');
   if (helm) check(helm);
-  else console.log('chart: nothing checked, because neither helm nor Go, which builds it, is there');
+  else console.log('chart: skipped, because neither helm nor Go (to build helm) is installed');
 } catch (error) {
-  // A program or the schemas could not be fetched.
-  console.error(`chart: not checked to the end: ${(error as Error).message}`);
+  // Fetching a program or the schemas failed.
+  console.error(`chart: the check did not finish: ${(error as Error).message}`);
   process.exitCode = 1;
 }
 
 /**
- * Returns a program, from PATH or our folder, else built by Go into our folder; undefined without Go.
+ * Returns a program from PATH or our folder, else builds it with Go into our folder. Returns undefined without Go.
  * @throws Error when Go cannot build it
  */
 function findOrBuild(name: string, versionArgs: string[], module: string): Tool | undefined {
@@ -45,7 +45,7 @@ function findOrBuild(name: string, versionArgs: string[], module: string): Tool 
   if (found || !go) return found;
   console.log(`chart: building ${module}`);
   const { ok, stderr } = go(['install', module], { env: { GOBIN: programs } });
-  if (!ok) throw new Error(`${module} could not be built: ${stderr.trim().split('\n').at(-1)}`);
+  if (!ok) throw new Error(`cannot build ${module}: ${stderr.trim().split('\n').at(-1)}`);
   return toolAt(join(programs, name));
 }
 
@@ -58,8 +58,8 @@ function check(helm: Tool): void {
     const wrong = [...acceptedWrongly(helm), ...notSwitchedOff(helm)];
     const faults = [...wrong, ...files.flatMap((file) => faultsOf(helm, file, directory))];
     if (faults.length === 0) {
-      console.log(`chart: ${files.length} files of values linted, rendered and held against the promises`);
-      console.log(`chart: ${Object.keys(refusals).length} wrong values refused with their field`);
+      console.log(`chart: ${files.length} values files linted, rendered and checked against the promises`);
+      console.log(`chart: ${Object.keys(refusals).length} invalid values rejected with their field`);
       faults.push(...invalidResources(directory));
     }
     for (const fault of faults) console.error(fault);
@@ -82,7 +82,7 @@ function rendered(helm: Tool, file: string, ...flags: string[]) {
   ]);
 }
 
-/** Returns the faults of one file of values, and writes the resources that it renders to a directory. */
+/** Returns the faults of one values file, and writes its rendered resources to a directory. */
 function faultsOf(helm: Tool, file: string, directory: string): string[] {
   const lint = helm(['lint', '--strict', '--quiet', chart, '--values', join(root, file)]);
   if (!lint.ok) return [`${file}: ${lint.stdout}${lint.stderr}`];
@@ -95,29 +95,31 @@ function faultsOf(helm: Tool, file: string, directory: string): string[] {
   });
 }
 
-/** Returns a sentence for each wrong value that is accepted, or refused without its field. */
+/** Returns a sentence for each invalid value that is accepted, or rejected without its field. */
 function acceptedWrongly(helm: Tool): string[] {
   return Object.entries(refusals).flatMap(([wrong, refusal]) => {
     const { ok, stderr } = rendered(helm, small, '--set', wrong);
-    if (ok) return [`${wrong}: is accepted`];
-    return stderr.includes(refusal) ? [] : [`${wrong}: is refused by "${stderr.trim()}", which should say ${refusal}`];
+    if (ok) return [`${wrong}: is accepted, but must be rejected`];
+    return stderr.includes(refusal)
+      ? []
+      : [`${wrong}: is rejected with "${stderr.trim()}", which must contain ${refusal}`];
   });
 }
 
-/** Returns a sentence for each Job that is there although its value switches it off. */
+/** Returns a sentence for each Job that exists although its value disables it. */
 function notSwitchedOff(helm: Tool): string[] {
   const off = 'provision.enabled=false,migrations.enabled=false';
   const { ok, stdout, stderr } = rendered(helm, small, '--set', off);
   if (!ok) return [`${off}: ${stderr}`];
   const jobs = readResources(stdout).filter(({ kind }) => kind === 'Job');
-  return jobs.map(({ metadata }) => `${metadata.name}: is there with ${off}`);
+  return jobs.map(({ metadata }) => `${metadata.name}: must not exist with ${off}`);
 }
 
-/** Returns what kubeconform says of rendered resources that the API of Kubernetes would refuse. */
+/** Returns kubeconform's errors about rendered resources that the Kubernetes API would reject. */
 function invalidResources(directory: string): string[] {
   const kubeconform = findOrBuild('kubeconform', ['-v'], 'github.com/yannh/kubeconform/cmd/kubeconform@v0.6.7');
   if (!kubeconform || !go) {
-    console.log(`chart: not validated against Kubernetes' API, because ${go ? 'kubeconform' : 'Go'} is not there`);
+    console.log(`chart: not validated against Kubernetes' API, because ${go ? 'kubeconform' : 'Go'} is not installed`);
     return [];
   }
   const schemas = join(root, '.platform/kubernetes-schemas');
@@ -130,6 +132,6 @@ function invalidResources(directory: string): string[] {
   const { ok, stdout, stderr } = kubeconform(['-summary', ...own, ...operators, directory]);
   if (!ok) return [`${stdout}${stderr}`];
   console.log(`chart: valid for Kubernetes ${kubernetesVersion}: ${stdout.trim()}`);
-  if (!custom) console.log(`chart: ${customResources} not validated: --crd-schemas=<folder> does it`);
+  if (!custom) console.log(`chart: ${customResources} not validated: set --crd-schemas=<folder> to validate them`);
   return [];
 }

@@ -9,11 +9,11 @@ const usage = `Compares operations, events and internal requests with those of e
 a client, a receiver or a service of that release.
 
   npm run contracts
-  npm run contracts -- --release [names]   records the contracts of now as released, of all deployables or of the named ones`;
+  npm run contracts -- --release [names]   records the current contracts as released, of all or the named deployables`;
 
 const root = join(import.meta.dirname, '..');
 const { values, positionals } = parseArgs({
-  // `--check` as the others have it: without `--release` it only compares.
+  // Accepts `--check` like the other checks. Without `--release` it only compares.
   options: { release: { type: 'boolean' }, check: { type: 'boolean' }, help: { type: 'boolean' } },
   allowPositionals: true,
 });
@@ -22,8 +22,8 @@ if (values.help) {
   process.exit(0);
 }
 const unknown = positionals.find((name) => !serviceNames.some((known) => known === name));
-if (unknown !== undefined) fail(`${unknown} is no deployable: it must be one of ${serviceNames.join(', ')}`);
-if (positionals.length > 0 && !values.release) fail(`names go with --release\n\n${usage}`);
+if (unknown !== undefined) fail(`${unknown} is not a deployable: it must be one of ${serviceNames.join(', ')}`);
+if (positionals.length > 0 && !values.release) fail(`names are only allowed with --release\n\n${usage}`);
 
 const records = await currentRecords(root);
 if (values.release) {
@@ -32,13 +32,13 @@ if (values.release) {
   console.log(`contracts: recorded ${names.map((name) => `${name} ${records[name].version}`).join(', ')}`);
 } else check();
 
-/** Compares every deployable with its last release, and ends the process. */
+/** Compares every deployable with its last release, and exits the process. */
 function check(): never {
   const faults: string[] = [];
   for (const name of serviceNames) {
     const released = readReleased(root, name);
     if (!released) {
-      faults.push(`${name}: ${releasedFileOf(name)} is missing: npm run contracts -- --release ${name}`);
+      faults.push(`${name}: ${releasedFileOf(name)} is missing: create it with npm run contracts -- --release ${name}`);
       continue;
     }
     const { breaks, notes } = differencesOf(name, released, records[name]);
@@ -47,7 +47,7 @@ function check(): never {
   }
   for (const name of recordedDeployables(root))
     if (!serviceNames.some((known) => known === name))
-      faults.push(`${releasedFileOf(name)}: ${name} is no deployable: delete the file`);
+      faults.push(`${releasedFileOf(name)}: ${name} is not a deployable: delete the file`);
   const number = (part: (record: ContractRecord) => object) =>
     Object.values(records).reduce((sum, record) => sum + Object.keys(part(record)).length, 0);
   const [operations, events, requests] = [
@@ -55,7 +55,7 @@ function check(): never {
     number((record) => record.events),
     number((record) => record.requests),
   ];
-  // A check that found none proves nothing.
+  // Finding nothing means the check is broken.
   if (!(operations && events && requests)) faults.push('the contracts have no operations, no events or no requests');
   for (const fault of faults) console.error(fault);
   console.log(

@@ -44,7 +44,7 @@ describe('imports between rooms', () => {
     expect(roomFaults(file, line(specifier))).toEqual([]);
   });
 
-  it('are seen as types, re-exports, bare and dynamic imports', () => {
+  it('include type, bare and dynamic imports and re-exports', () => {
     const forms = [
       "import type { A } from '@customer-platform/cdp';",
       "export * from '@customer-platform/cdp';",
@@ -57,7 +57,7 @@ describe('imports between rooms', () => {
   });
 });
 
-describe('circles of imports', () => {
+describe('import cycles', () => {
   const files = (imports: Record<string, string>) =>
     Object.entries(imports).map(([file, specifier]) => sourceOf(`services/x/src/${file}`, line(specifier)));
   const between = files({
@@ -67,19 +67,21 @@ describe('circles of imports', () => {
     'a/five.ts': './one.ts',
   });
 
-  it('of two files are found, one of them by its types only', () => {
+  it('of two files are found, also through a type import', () => {
     const sources = [
       sourceOf('gateway/src/a.ts', line('./b.ts')),
       sourceOf('gateway/src/b.ts', "import type { A } from './a.ts';"),
     ];
     expect(circleFaultsOf(sources)).toEqual([
       'gateway/src/a.ts:1: imports gateway/src/b.ts; gateway/src/b.ts:1 imports gateway/src/a.ts, ' +
-        'which closes the circle a.ts -> b.ts -> a.ts in gateway/src; move what both need into a place of its own',
+        'which closes the import cycle a.ts -> b.ts -> a.ts in gateway/src; move the shared code into its own module',
     ]);
   });
 
-  it('of folders are found where their files have none', () => {
-    expect(circleFaultsOf(between)).toEqual([expect.stringContaining('closes the circle a -> b -> c.ts -> a in')]);
+  it('of folders are found even if their files have none', () => {
+    expect(circleFaultsOf(between)).toEqual([
+      expect.stringContaining('closes the import cycle a -> b -> c.ts -> a in'),
+    ]);
   });
 
   it('are never closed by a test', () => {
@@ -95,7 +97,7 @@ describe('folders of kit and gateway', () => {
     const files = [...many('gateway/src/a', 25), ...many('services/crm/src/a', 26)];
     expect(folderFaultsOf(files)).toEqual([]);
     expect(folderFaultsOf([...files, sourceOf('gateway/src/a/b.test.ts', '')])).toEqual([
-      'gateway/src/a: has 26 files; 25 are the most',
+      'gateway/src/a: has 26 files; the maximum is 25',
     ]);
   });
 
@@ -109,7 +111,7 @@ describe('folders of kit and gateway', () => {
       ...[small('g.ts', 1), importing('h.ts', './g.ts'), importing('i.ts', './g.ts'), small('main.ts', 1)],
     ];
     expect(smallFileFaultsOf(sources)).toEqual([
-      'gateway/src/a.ts: has 24 lines and is imported by gateway/src/b.ts alone; move its code there',
+      'gateway/src/a.ts: has 24 lines and only gateway/src/b.ts imports it; move its code there',
     ]);
   });
 });

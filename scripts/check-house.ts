@@ -8,7 +8,7 @@ import { type Source, sourceOf } from './house/source.ts';
 
 process.chdir(join(import.meta.dirname, '..'));
 
-/** Files of other projects, of builds, and of `npm run reference`, which checks them itself. */
+/** Third-party files, builds, and generated files, which `npm run reference` checks. */
 const exclude = ['**/node_modules/**', '**/dist/**', 'packages/client/src/generated/types.ts'];
 const read = Object.keys(rooms).map((room) => {
   const files = globSync(`${room}/**/*.{ts,tsx}`, { exclude }).sort();
@@ -17,7 +17,7 @@ const read = Object.keys(rooms).map((room) => {
 const sources = read.flatMap((each) => each.sources);
 
 const faults = [
-  // A check that found no files proves nothing.
+  // Finding no files means the check is broken.
   ...read.filter((each) => each.sources.length === 0).map(({ room }) => `${room}: no files were read`),
   ...read.flatMap((each) => each.sources.flatMap((source) => roomFaultsOf(each.room, source))),
   ...circleFaultsOf(sources),

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { migrationFaultsOf } from './migrations.ts';
 
-/** The last migrations of the first release, by folder: nothing older runs beside them. */
+/** Last migration of the first release, by folder. The check skips older migrations, because no earlier release runs next to them. */
 const first: Record<string, string> = {
   'gateway/migrations': '0002_audit.sql',
   'packages/service-kit/migrations': '0004_operators.sql',
@@ -24,7 +24,7 @@ const faults = files
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
     return migrationFaultsOf(file, readFileSync(file, 'utf8'), { deployable: basename(folder), version });
   });
-// A folder that has moved would be skipped without a word.
+// Otherwise a moved folder would be skipped silently.
 for (const folder of Object.keys(first))
   if (!files.some((file) => dirname(file) === folder)) faults.push(`${folder}: no migrations were read`);
 for (const fault of faults) console.error(fault);

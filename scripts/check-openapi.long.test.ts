@@ -5,7 +5,7 @@ import { heyApiFault } from './openapi/generators.ts';
 
 type Json = Record<string, unknown>;
 
-/** Returns the document with one change: `change` gets a copy. */
+/** Returns a copy of the document, changed by `change`. */
 function documentWith(change: (document: { paths: Record<string, Record<string, Json>>; components: Json }) => void) {
   const copy = structuredClone(openApiDocument()) as Parameters<typeof change>[0];
   change(copy);
@@ -23,7 +23,7 @@ function mediaIn(value: unknown): Json[] {
   );
 }
 
-/** Returns the objects below a schema that are entries of a list or of a choice and have no name. */
+/** Returns the unnamed objects below a schema that are entries of a list or of a union. */
 function namelessIn(schema: unknown): Json[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { items, anyOf = [], oneOf = [], properties = {}, additionalProperties } = schema as Record<string, object>;
@@ -33,7 +33,7 @@ function namelessIn(schema: unknown): Json[] {
   return [...nameless, ...below.flatMap(namelessIn)];
 }
 
-/** Returns the names of the schemas that a value refers to, and of those that they refer to. */
+/** Returns the names of the schemas that a value refers to, directly or indirectly. */
 function namesIn(value: unknown, schemas: Json, names = new Set<string>()): Set<string> {
   for (const [, name] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
     if (names.has(name!)) continue;
@@ -43,7 +43,7 @@ function namesIn(value: unknown, schemas: Json, names = new Set<string>()): Set<
   return names;
 }
 
-/** Returns paths of the fields below a schema that may be left out and then have a default, as their descriptions say. */
+/** Returns the paths of the optional fields below a schema whose descriptions name a default. */
 function defaultsIn(path: string, schema: unknown): { path: string; description: string }[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { properties = {}, required = [] } = schema as { properties?: Record<string, Json>; required?: string[] };
@@ -56,15 +56,15 @@ function defaultsIn(path: string, schema: unknown): { path: string; description:
 /** Returns each value of a keyword `default` in schemas below a value. */
 function defaultKeywordsIn(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
-  // Named so: examples of a body and of a response, and a value in an example.
+  // Examples may have values named `default`.
   return Object.entries(value).flatMap(([key, each]) => {
     if (key === 'examples' || key === 'example') return [];
     return key === 'default' ? [each] : defaultKeywordsIn(each);
   });
 }
 
-describe('refused is a document', () => {
-  it('with a $ref that leads nowhere, which is named', async () => {
+describe('a document is rejected', () => {
+  it('with a $ref that leads nowhere, and the error names the $ref', async () => {
     const broken = documentWith(({ components }) => {
       const { CreateContactBody } = components.schemas as Record<string, { properties: Json }>;
       CreateContactBody!.properties.name = { $ref: '#/$defs/Name' };
@@ -74,14 +74,14 @@ describe('refused is a document', () => {
     ]);
   });
 
-  it('with an operation that has the id of another one', async () => {
+  it('with two operations of one id', async () => {
     const broken = documentWith(({ paths }) => {
       paths['/v1/cdp/contacts']!.get!.operationId = 'recordEvents';
     });
     expect(await faultsOf(broken)).toEqual([expect.stringContaining('(operation-operationId-unique)')]);
   });
 
-  it('whose types do not fit the program of a customer', async () => {
+  it("whose types do not fit a customer's program", async () => {
     const other = documentWith(({ components }) => {
       (components.schemas as Json).Channel = { type: 'string', enum: ['whatsapp', 'sms', 'email', 'pigeon'] };
     });
@@ -96,7 +96,7 @@ it('a client cannot be generated from a document that refers to a missing file',
   expect(heyApiFault(broken)).toContain('missing.json');
 }, 180_000);
 
-it('a program that uses what there is not does not compile', async () => {
+it('a program that uses a missing operation does not compile', async () => {
   const program = "import type { operations } from './api.js';\nexport type Missing = operations['noSuchOperation'];\n";
   expect(await faultsOf(openApiDocument(), program)).toEqual([expect.stringContaining('noSuchOperation')]);
 }, 180_000);
@@ -124,7 +124,7 @@ describe('the document', () => {
     }
   });
 
-  it('says of every operation more than its summary, and has no tag without a description', () => {
+  it('describes every operation beyond its summary, and every tag', () => {
     const { tags } = document;
     expect(tags.filter(({ description = '' }) => description.length < 20)).toEqual([]);
     for (const { operation } of described) {
@@ -139,7 +139,7 @@ describe('the document', () => {
     }
   });
 
-  it('has an example of every body, response, event and parameter that must be given', () => {
+  it('has an example of every body, response, event and required parameter', () => {
     const { paths, webhooks, components } = document;
     const media = mediaIn([paths, webhooks, components]);
     expect(media.length).toBeGreaterThan(200);
@@ -151,7 +151,7 @@ describe('the document', () => {
     expect(parameters.filter((each) => (each as Json).example === undefined)).toEqual([]);
   });
 
-  it('says of every event when it is sent', () => {
+  it('says when every event is sent', () => {
     const events = Object.values(document.webhooks);
     expect(events.length).toBeGreaterThanOrEqual(40);
     for (const { post } of events) expect(post!.description).toMatch(/\.$/);
@@ -166,7 +166,7 @@ describe('the document', () => {
       ]);
   });
 
-  it('has each refusal once, by reference, and at most 600 kB as it is served', () => {
+  it('has each error response once, by reference, and at most 600 kB as served', () => {
     for (const { path, method, operation } of described) {
       const refusals = Object.entries(operation.responses as Json).filter(([status]) => !status.startsWith('2'));
       expect([method, path, refusals.length > 5]).toEqual([method, path, true]);
@@ -176,7 +176,7 @@ describe('the document', () => {
     expect(Buffer.byteLength(JSON.stringify(document))).toBeLessThanOrEqual(600_000);
   });
 
-  it('has no tuples, no name beside the same name with Input or Output, and no enum that is another one again', () => {
+  it('has no tuples, no schema duplicated with the suffix Input or Output, and no duplicate enum', () => {
     expect(JSON.stringify(document)).not.toContain('"prefixItems"');
     const names = Object.keys(document.components.schemas);
     const twice = names.filter(
@@ -192,19 +192,19 @@ describe('the document', () => {
     expect(enums.filter((values) => whole.split(`"enum":${values}`).length !== 2)).toEqual([]);
   });
 
-  it('has a name for the schema of every body and response, and of every entry of a list and of a choice', () => {
+  it('has a name for the schema of every body and response, and of every entry of a list and of a union', () => {
     const objects = described.flatMap(({ operation }) => [
       ...mediaIn(operation.requestBody),
       ...mediaIn(operation.responses),
     ]);
     expect(objects.length).toBeGreaterThan(150);
     expect(objects.filter(({ schema }) => (schema as Json).type === 'object')).toEqual([]);
-    // Generators name what has no name by its place: AudienceRulesConditionsItemType0.
+    // Generators derive names for unnamed schemas from their place: AudienceRulesConditionsItemType0.
     const unnamed = Object.entries(document.components.schemas).filter(([, schema]) => namelessIn(schema).length > 0);
     expect(unnamed).toEqual([]);
   });
 
-  it('has no keyword default, which generators take for a field that is always there: the description says it', () => {
+  it('has no keyword default, which generators treat as always present: the description names the default', () => {
     expect(defaultKeywordsIn(document)).toEqual([]);
     const { schemas, parameters } = document.components;
     expect(defaultsIn('BookAppointmentBody', schemas.BookAppointmentBody).map(({ path }) => path)).toContain(
@@ -213,7 +213,7 @@ describe('the document', () => {
     expect(parameters.Limit).toMatchObject({ description: expect.stringContaining('Default: `50`.') });
   });
 
-  it('has a field with a default as one that may be left out, and says so where responses always have it', () => {
+  it('has fields with a default as optional, and says if responses always have them', () => {
     const { schemas } = document.components;
     const { WorkflowBlock } = schemas as Record<string, { required: string[] }>;
     expect(WorkflowBlock!.required).toEqual(['id', 'kind']);

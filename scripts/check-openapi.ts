@@ -6,8 +6,8 @@ import openapiTypescript, { astToString } from 'openapi-typescript';
 import { compileFault, runGenerators, withFolder } from './openapi/generators.ts';
 
 /**
- * A customer's program that uses the generated types. It compiles only if operations have their bodies, each enum and each resource
- * is one type everywhere, and a PUT takes no Idempotency-Key.
+ * Customer program that uses the generated types. It compiles only if operations have their bodies, each enum and each resource
+ * has one type everywhere, and a PUT has no Idempotency-Key.
  */
 const program = `import type { components, operations, webhooks } from './api.js';
 
@@ -35,7 +35,7 @@ const refused: ResponseOf<'listContacts', 400>['error']['code'] = 'invalid_reque
 export const all = [taken, nameless, pigeon, hours, sent, told, keyed, putWithoutKey, refused];
 `;
 
-/** Returns the document's errors in sentences: those of the linter, or if there are none, of the generator and the compiler. */
+/** Returns the document's errors as sentences: the linter's, else the generator's and the compiler's. */
 export async function faultsOf(document: object, using = program): Promise<string[]> {
   const linted = await lintFaults(document);
   if (linted.length > 0) return linted;
@@ -48,7 +48,7 @@ export async function faultsOf(document: object, using = program): Promise<strin
   return fault === undefined ? [] : [fault];
 }
 
-/** Returns errors by Redocly's recommended rules except ambiguous paths: the specification has them, and the more concrete path wins. */
+/** Returns errors by Redocly's recommended rules. Ambiguous paths are allowed, because OpenAPI lets the more concrete path win. */
 async function lintFaults(document: object): Promise<string[]> {
   const config = await createConfig({ extends: ['recommended'], rules: { 'no-ambiguous-paths': 'off' } });
   const source = JSON.stringify(document, null, 1);

@@ -5,7 +5,7 @@ import { patternsOf } from './patterns.ts';
 const file = 'services/x/src/a.ts';
 const sources = (text: string) => patternsOf(file, text).patterns.map(({ source, flags }) => `/${source}/${flags}`);
 
-it('names file, line, pattern, complexity and an attack of a planted pattern, and no other one', async () => {
+it('names file, line, pattern, complexity and an attack of an unsafe pattern, and no other pattern', async () => {
   const { patterns } = patternsOf(file, `const a = /^a+$/;\nconst b: RegExp = /^(a+)+$/i;\nexport const c = [a, b];\n`);
   const faults = await faultsOf(patterns);
   expect(faults).toHaveLength(1);
@@ -13,7 +13,7 @@ it('names file, line, pattern, complexity and an attack of a planted pattern, an
   expect(faults[0]).toMatch(/repeat\(\d+\)/);
 });
 
-it('takes a square of the length for a fault, and names every place of the same pattern', async () => {
+it('reports quadratic time, and every place of the same pattern', async () => {
   const { patterns } = patternsOf(file, 'x.replace(/\\s+$/, "");\ny.replace(/\\s+$/, "");\n');
   expect(await faultsOf(patterns)).toEqual([
     expect.stringContaining(`${file}:1: /\\s+$/ takes 2nd degree polynomial time`),
@@ -21,9 +21,9 @@ it('takes a square of the length for a fault, and names every place of the same 
   ]);
 });
 
-it('takes what cannot be judged for a fault', async () => {
+it('reports a pattern that cannot be checked', async () => {
   const unjudged = { file, line: 7, source: '(', flags: '' };
-  expect(await faultsOf([unjudged])).toEqual([`${file}:7: /(/ could not be judged: invalid`]);
+  expect(await faultsOf([unjudged])).toEqual([`${file}:7: /(/ could not be checked: invalid`]);
 });
 
 describe('patterns are found', () => {
@@ -34,10 +34,10 @@ describe('patterns are found', () => {
       '/a/g /b/',
     ],
     ['behind a division', 'const a = 4 / 2; const b = a / /c/.exec("x")!.index;', '/c/'],
-    ['that zod is given', "z.string().regex(/^d$/, { error: 'no' });", '/^d$/'],
+    ['given to zod', "z.string().regex(/^d$/, { error: 'no' });", '/^d$/'],
     ['made of constants', `const a = 'x+'; new globalThis.RegExp(\`^\${a}$\`, 'u');`, '/^x+$/u'],
     ['written raw', 'const a = String.raw`\\d+`; new RegExp(a);', '/\\d+/'],
-    ['around what is escaped', `new RegExp(\`^\${RegExp.escape(name)}$\`, 'i');`, '/^escaped$/i'],
+    ['around escaped text', `new RegExp(\`^\${RegExp.escape(name)}$\`, 'i');`, '/^escaped$/i'],
   ])('%s', (_where, text, expected) => {
     expect(patternsOf(file, text).faults).toEqual([]);
     expect(sources(text).join(' ')).toBe(expected);
@@ -52,15 +52,15 @@ describe('patterns are found', () => {
 });
 
 it.each([
-  ['text of elsewhere', 'new RegExp(given);'],
+  ['text from elsewhere', 'new RegExp(given);'],
   ['a variable', "let a = 'x'; a = given; new RegExp(a);"],
-  ['a parameter of the name of a constant', "const a = 'x'; const f = (a: string) => new RegExp(a);"],
+  ['a parameter with the name of a constant', "const a = 'x'; const f = (a: string) => new RegExp(a);"],
   ['a parameter with a default', "const a = 'x'; function f(a = given) { return new RegExp(a); }"],
-  ['a name that is taken apart', "const a = 'x'; { const { a } = given; new RegExp(a); }"],
-  ['what is escaped by something else', 'RegExp(escape(given));'],
-  ['flags of elsewhere', "new RegExp('x', given);"],
+  ['a destructured name', "const a = 'x'; { const { a } = given; new RegExp(a); }"],
+  ['text that something else escapes', 'RegExp(escape(given));'],
+  ['flags from elsewhere', "new RegExp('x', given);"],
 ])('a RegExp made of %s is a fault', (_what, text) => {
   expect(patternsOf(file, `\n${text}`).faults).toEqual([
-    `${file}:2: RegExp of text that is neither constant nor escaped by RegExp.escape`,
+    `${file}:2: the source of a RegExp must be constant or escaped by RegExp.escape`,
   ]);
 });

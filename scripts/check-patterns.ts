@@ -9,12 +9,12 @@ import { type Pattern, patternsOf } from './patterns.ts';
 const files = '{packages,services,gateway,deploy,scripts,bench,tests,examples}/**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}';
 
 /**
- * Limits of recheck per pattern. It counts steps and has a fixed seed, so that slow and fast machines get the same result; its
- * timeout only ends a check that would never end, and that is a fault.
+ * Limits of recheck per pattern. recheck counts steps with a fixed seed, so that slow and fast machines get the same result. Its
+ * timeout only stops a check that would never end, which is a fault.
  */
 const effort = { randomSeed: 1, timeout: 120_000, incubationTimeout: null, attackTimeout: null };
 
-/** Returns a line for each pattern that is not known to take linear time, with its place and what is wrong, in the given order. */
+/** Returns a line for each pattern that is not known to take linear time, with its place and the reason, in the given order. */
 export async function faultsOf(patterns: Pattern[]): Promise<string[]> {
   const verdicts = new Map<string, Diagnostics>();
   const distinct = [...new Map(patterns.map((pattern) => [written(pattern), pattern])).values()];
@@ -29,7 +29,7 @@ export async function faultsOf(patterns: Pattern[]): Promise<string[]> {
 function faultOf(pattern: Pattern, verdict: Diagnostics): string | undefined {
   const where = `${pattern.file}:${pattern.line}: ${written(pattern)}`;
   if (verdict.status === 'safe') return undefined;
-  if (verdict.status === 'unknown') return `${where} could not be judged: ${verdict.error.kind}`;
+  if (verdict.status === 'unknown') return `${where} could not be checked: ${verdict.error.kind}`;
   return `${where} takes ${verdict.complexity.summary} time, such as on ${verdict.attack.pattern}`;
 }
 
@@ -37,7 +37,7 @@ function written({ source, flags }: Pattern): string {
   return `/${source}/${flags}`;
 }
 
-/** Returns the patterns of a JSON document's schemas, zod's own included. `line` is that of the indented document. */
+/** Returns the patterns of a JSON document's schemas, including zod's own. `line` is the line in the indented document. */
 export function patternsOfDocument(file: string, document: object): Pattern[] {
   return JSON.stringify(document, null, 1)
     .split('\n')

@@ -1,11 +1,11 @@
-// `npm run doctor`: says whether `npm start` would succeed on this machine, and what would be right where not. Installs and changes nothing, and
+// `npm run doctor` says whether `npm start` would succeed on this machine, and how to fix what fails. It installs and changes nothing, and
 // runs on Node 20 in a fresh clone. Exit codes: 0 it would start, 1 it would not.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { freemem, homedir } from 'node:os';
 import { join } from 'node:path';
-import { natsSource, redisSource, whatIsHere } from '../deploy/local/servers/ways.mjs';
+import { inspectMachine, natsSource, redisSource } from '../deploy/local/servers/ways.mjs';
 import { readOptions } from '../deploy/local/start-options.mjs';
 import { root } from './bootstrap/artifacts.mjs';
 import { factsFor } from './bootstrap/facts.mjs';
@@ -24,7 +24,7 @@ function say(name, { state, says }) {
   console.log(`${state.padEnd(6)}${name.padEnd(14)}${says}`);
 }
 
-/** Returns the reason why a function throws, null where it does not. */
+/** Returns the reason why a function throws; null if it does not. */
 function reasonOf(work) {
   try {
     work();
@@ -41,7 +41,7 @@ function portIsFree(port) {
   });
 }
 
-/** Returns where a setting's first URL leads and whether a connection can be opened there; undefined where the setting is not there. */
+/** Returns the host of a setting's first URL and the error of a connection attempt; undefined if the setting is not set. */
 async function reached(setting, defaultPort) {
   if (!env[setting]) return undefined;
   try {
@@ -50,7 +50,7 @@ async function reached(setting, defaultPort) {
     const host = `${hostname}:${port || defaultPort}`;
     return { host, error: await connectionError(hostname.replace(/^\[|\]$/g, ''), Number(port || defaultPort)) };
   } catch {
-    return { host: null, error: 'it is no URL' };
+    return { host: null, error: 'not a URL' };
   }
 }
 
@@ -67,7 +67,7 @@ function connectionError(host, port) {
   });
 }
 
-/** Returns MB that programs may take: less than is free where a container limits them. */
+/** Returns the MB of memory that programs may take, within a container's limit. */
 function availableMb() {
   const found = /^MemAvailable: +(\d+) kB$/m.exec(
     existsSync('/proc/meminfo') ? readFileSync('/proc/meminfo', 'utf8') : '',
@@ -77,7 +77,7 @@ function availableMb() {
   return Math.floor(Math.min(bytes, limit) / 1e6);
 }
 
-/** Returns why npm, with its settings and proxies, gets nothing from its registry; null where it does. */
+/** Returns why npm, with its settings and proxies, cannot use its registry; null if it can. */
 function registryError() {
   const { status, error, stderr } = spawnSync(
     'npm',
@@ -91,7 +91,7 @@ function registryError() {
   return error?.code ?? /npm (?:error|ERR!) code (\w+)/.exec(stderr)?.[1] ?? 'npm view failed';
 }
 
-/** Returns by how many seconds this machine's clock is ahead of the registry's; null where that does not respond. */
+/** Returns how many seconds this machine's clock is ahead of the registry's; null if the registry does not respond. */
 async function clockAhead() {
   try {
     const response = await fetch(registry, { method: 'HEAD', signal: AbortSignal.timeout(waitMs) });
@@ -126,7 +126,7 @@ for (const [name, server, port, isNeeded] of [
   ['NATS', natsSource, 4222, true],
   ['Redis', redisSource, 6379, false],
 ]) {
-  const found = whatIsHere(server, join(platform, 'debian'));
+  const found = inspectMachine(server, join(platform, 'debian'));
   if (found.docker) found.docker = spawnSync('docker', ['info'], { stdio: 'ignore', timeout: waitMs }).status === 0;
   say(name, checks.serverCheck(server, { isNeeded, url: await reached(server.setting, port), found }));
 }
@@ -134,5 +134,5 @@ const error = isInstalled ? null : registryError();
 const hasCache = existsSync(join(env.npm_config_cache ?? join(homedir(), '.npm'), '_cacache', 'index-v5'));
 say('npm registry', checks.registryCheck({ registry, error, isNeeded: !isInstalled, hasCache }));
 say('Clock', checks.clockCheck(await clockAhead(), registry));
-console.log(isFit ? '\nnpm start can run here.' : '\nnpm start cannot run here before what failed is right.');
+console.log(isFit ? '\nnpm start can run here.' : '\nnpm start cannot run here: fix the failed checks first.');
 process.exitCode = isFit ? 0 : 1;

@@ -5,26 +5,26 @@ import { firstTool } from './tool.ts';
 
 const root = join(import.meta.dirname, '..');
 const recipes = imageRecipes(root);
-const usage = `Builds images with Docker: all of them, or those that are named.
+const usage = `Builds images with Docker: all images, or the named ones.
 
   npm run images [-- [<name> …] [<flags of docker build>]]
   npm run images -- platform calendar
   npm run images -- gateway --platform linux/amd64,linux/arm64 --push
-  npm run -s images -- --list    prints names and tags as JSON, and builds nothing
+  npm run -s images -- --list    prints names and tags as JSON and builds nothing
 
 Names: ${recipes.map(({ name }) => name).join(', ')}
 IMAGE_REGISTRY is the registry and path in front of the names; default: ${localRegistry}.`;
 
 process.exitCode = run(process.argv.slice(2));
 
-/** Returns the exit code: 0, 1 where an image cannot be built, 2 for wrong usage. */
+/** Returns the exit code: 0 done, 1 an image cannot be built, 2 invalid arguments. */
 function run(args: string[]): number {
   if (args[0] === '--help' || args[0] === '-h') return say(usage, 0);
   const firstFlag = args.findIndex((argument) => argument.startsWith('-'));
   const names = firstFlag < 0 ? args : args.slice(0, firstFlag);
   const flags = firstFlag < 0 ? [] : args.slice(firstFlag);
   const unknown = names.filter((name) => !recipes.some((recipe) => recipe.name === name));
-  if (unknown.length > 0) return say(`there is no image ${unknown.join(' or ')}\n\n${usage}`, 2);
+  if (unknown.length > 0) return say(`unknown image: ${unknown.join(', ')}\n\n${usage}`, 2);
   const chosen = recipes.filter(({ name }) => names.length === 0 || names.includes(name));
   if (flags[0] === '--list') return say(JSON.stringify(chosen.map(({ name, tag }) => ({ name, tag }))), 0);
   if (!firstTool(['docker'], 'info'))

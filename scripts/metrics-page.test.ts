@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..');
 
-/** Returns the metrics that the code makes: counters and histograms, and gauges, which are keys of an object of options. */
+/** Returns the metrics that the code creates: counters and histograms, and gauges, which are keys of an options object. */
 function metricsInCode(): string[] {
   const files = globSync('{packages,services,gateway}/**/src/**/*.ts', {
     cwd: root,
@@ -21,13 +21,13 @@ function metricsInCode(): string[] {
   return [...new Set(names)].sort();
 }
 
-it('the reference has each metric of the code, and no other', () => {
+it('the reference lists exactly the metrics of the code', () => {
   const page = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8');
   const rows = page.slice(page.indexOf('## Metrics'), page.indexOf('## Limits')).matchAll(/^\| `([a-z_0-9.]+)` \|/gm);
   expect([...rows].map(([, name]) => name!).sort()).toEqual(metricsInCode());
 });
 
-it('the reference has each limit that is counted', () => {
+it('the reference lists each counted limit', () => {
   const page = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8');
   const limits = readFileSync(join(root, 'packages/service-kit/src/telemetry/limits.ts'), 'utf8').matchAll(
     /^ {2}\| '(\w+)'/gm,

@@ -4,7 +4,7 @@ import { migrationFaultsOf, statementsOf } from './migrations.ts';
 const of = (migration: string) =>
   migrationFaultsOf('services/crm/migrations/0003_x.sql', migration, { deployable: 'crm', version: '1.4.2' });
 
-it('reads statements with their lines, without comments, texts and the insides of functions', () => {
+it('reads statements with their lines, without comments and string literals, and does not split functions', () => {
   const migration = `-- Why; or not.
 create table a (id int);
 
@@ -26,9 +26,9 @@ describe('a migration', () => {
     'alter table deals rename column title to name;',
     'alter table deals alter column amount type numeric;',
     'alter table deals alter column title set not null;',
-  ])('may contract only what a release that is out no longer uses: %s', (statement) => {
+  ])('may contract only what a published release no longer uses: %s', (statement) => {
     expect(of(`-- Why.\n${statement}`)).toEqual([
-      expect.stringMatching(/^services\/crm\/migrations\/0003_x\.sql:2: .*release crm 1\.5\.0 without any use/),
+      expect.stringMatching(/^services\/crm\/migrations\/0003_x\.sql:2: .*release crm 1\.5\.0 without using it/),
     ]);
     expect(of(`-- unused since: crm 1.4.2\n${statement}`)).toEqual([]);
     expect(of(`-- unused since: crm 1.5.0\n${statement}`)).toHaveLength(1);
@@ -43,11 +43,8 @@ describe('a migration', () => {
     ['alter table deals add constraint ranked check (rank > 0);', 'not valid'],
     ['alter table deals add constraint owned foreign key (owner) references members (id);', 'not valid'],
     ['alter table deals add constraint one_rank unique (rank);', 'using index'],
-    [
-      'create index concurrently if not exists a on deals (b); alter table deals add column c int;',
-      'a file of its own',
-    ],
-  ])('may keep nobody waiting: %s', (statement, advice) => {
+    ['create index concurrently if not exists a on deals (b); alter table deals add column c int;', 'a separate file'],
+  ])('must not block other queries: %s', (statement, advice) => {
     expect(of(statement)).toEqual([expect.stringContaining(advice)]);
   });
 
@@ -64,7 +61,7 @@ describe('a migration', () => {
     expect(of(statement)).toEqual([]);
   });
 
-  it('may put another table in the place of one that it renames, and nothing else before that is there', () => {
+  it('may replace a table that it renames, and nothing else before the new table exists', () => {
     const change = 'alter table deals rename to deals_before; alter index deals_title rename to deals_before_title;';
     const table =
       'create table deals (id uuid not null) partition by range (id); create index deals_title on deals (id);';

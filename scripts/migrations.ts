@@ -1,10 +1,10 @@
-/** A statement of a migration, without comments, in lower case, spaces joined; `line` is where it begins. */
+/** Statement of a migration in lower case, without comments, with single spaces. `line` is its first line. */
 export interface Statement {
   line: number;
   text: string;
 }
 
-/** Returns the statements of a migration; texts and functions in them are left out: only what surrounds them is judged. */
+/** Returns the statements of a migration. Empties string literals, and does not split function bodies. */
 export function statementsOf(migration: string): Statement[] {
   const statements: Statement[] = [];
   let text = '';
@@ -26,20 +26,20 @@ export function statementsOf(migration: string): Statement[] {
   return statements;
 }
 
-/** Statements that take away from processes of the release before, and in which way. */
+/** Statements that break processes of the previous release, and how. */
 const contractions: [RegExp, string][] = [
   [
     /^drop (?:table|schema|view|materialized view|function|type|sequence)\b/,
-    'drops what processes of the release before may use',
+    'drops something that processes of the previous release may use',
   ],
-  [/^alter table .*\bdrop column\b/, 'drops a column that processes of the release before may use'],
+  [/^alter table .*\bdrop column\b/, 'drops a column that processes of the previous release may use'],
   // Statements do not name indexes.
-  [/^alter (?!index ).*\brename\b/, 'renames what processes of the release before know by its old name'],
+  [/^alter (?!index ).*\brename\b/, 'renames something that processes of the previous release use by its old name'],
   [
     /^alter table .*\balter column \S+ (?:set data )?type\b/,
-    'changes the type of a column that processes of the release before use',
+    'changes the type of a column that processes of the previous release use',
   ],
-  [/^alter table .*\balter column \S+ set not null\b/, 'refuses rows that processes of the release before may write'],
+  [/^alter table .*\balter column \S+ set not null\b/, 'rejects rows that processes of the previous release may write'],
 ];
 
 const tableOf =
@@ -48,8 +48,8 @@ const renamed = /^alter table [\w."]+ rename to /;
 const created = /^create (?:unlogged )?table (?:if not exists )?([\w."]+)/;
 
 /**
- * Returns what is wrong with a migration, each with its line: whatever keeps processes of the release before from working, or others
- * waiting for long. What contracts the schema may stand where a comment `-- unused since: <deployable> <version>` names a release that is out.
+ * Returns the faults of a migration with their lines: statements that break processes of the previous release, or that block other
+ * queries for long. A statement may contract the schema if a comment `-- unused since: <deployable> <version>` names a published release.
  */
 export function migrationFaultsOf(
   file: string,
@@ -62,14 +62,14 @@ export function migrationFaultsOf(
   const faults = statements.flatMap(({ line, text }, index) => {
     const table = tableOf.exec(text)?.[1];
     const bornAt = table === undefined ? undefined : createdAt.get(table);
-    // A table of its own; or one that makes room for another, which has its name when the migration commits.
+    // A table that this migration creates, or one that it renames so that a new table takes its name.
     const isOwn = bornAt !== undefined && (bornAt < index || renamed.test(text));
     return isOwn ? [] : faultsOf(text, unused, { deployable, version }).map((fault) => `${file}:${line}: ${fault}`);
   });
   const concurrent = statements.filter(({ text }) => text.includes(' concurrently '));
   if (concurrent.length > 0 && concurrent.length < statements.length) {
     faults.push(
-      `${file}:${concurrent[0]!.line}: builds an index concurrently beside other statements; give it a file of its own`,
+      `${file}:${concurrent[0]!.line}: builds an index concurrently next to other statements; put it into a separate file`,
     );
   }
   return faults;
@@ -87,34 +87,32 @@ function faultsOf(
   const contraction = contractions.find(([pattern]) => pattern.test(text))?.[1];
   if (contraction && !isUnused) {
     faults.push(
-      `${contraction}; release ${deployable} ${nextMinor(version)} without any use of it first, ` +
-        `and in the one after it write "-- unused since: ${deployable} ${nextMinor(version)}" above this`,
+      `${contraction}; release ${deployable} ${nextMinor(version)} without using it first, ` +
+        `and in the release after it write "-- unused since: ${deployable} ${nextMinor(version)}" above this`,
     );
   }
   if (/^alter table /.test(text)) {
     for (const column of text.split(/\badd column\b/).slice(1)) {
       const definition = column.split(/\b(?:add|drop|alter) (?:column|constraint)\b/, 1)[0]!;
       if (/\bnot null\b/.test(definition) && !/\b(?:default|generated)\b/.test(definition))
-        faults.push(
-          'adds a column that must not be null without a default, which processes of the release before do not write',
-        );
+        faults.push('adds a not-null column without a default, which processes of the previous release do not write');
     }
     const isChecked = /\badd constraint \S+ (?:check|foreign key)\b/.test(text) && !/\bnot valid\b/.test(text);
     if (isChecked)
       faults.push(
-        'checks every row under a lock; add the constraint "not valid", and validate it in a statement of its own',
+        'checks every row under a lock; add the constraint "not valid", and validate it in a separate statement',
       );
     if (/\badd constraint \S+ (?:unique|primary key) ?\(/.test(text))
       faults.push('builds an index under a lock; build it concurrently, then add the constraint "using index"');
   }
   if (/^create (?:unique )?index (?!concurrently if not exists )/.test(text))
-    faults.push('builds an index under a lock; write "create index concurrently if not exists" in a file of its own');
+    faults.push('builds an index under a lock; write "create index concurrently if not exists" in a separate file');
   if (/^drop index (?!concurrently )/.test(text))
-    faults.push('drops an index under a lock; write "drop index concurrently if exists" in a file of its own');
+    faults.push('drops an index under a lock; write "drop index concurrently if exists" in a separate file');
   return faults;
 }
 
-/** Returns whether the migration names a release, which is out, since which nothing uses what it drops. */
+/** Returns whether the migration names a published release since which nothing uses the dropped object. */
 function unusedSinceOf(migration: string, deployable: string, version: string): boolean {
   const named = /^-- unused since: (\S+) (\d+)\.(\d+)\.(\d+)$/m.exec(migration);
   if (!named || named[1] !== deployable) return false;

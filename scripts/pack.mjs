@@ -1,5 +1,5 @@
-// Commits to deploy/packed what `npm start` shows without building it: `npm run pack` writes it anew, `--check` fails if it is older than its
-// sources, which a release refuses.
+// Packs the artifacts that `npm start` serves without a build into deploy/packed. `--check` fails if a packed artifact is older than its
+// sources; a release requires this check to pass.
 import { artifacts, pack, packedManifest, sourcesOf } from './bootstrap/artifacts.mjs';
 
 const isFresh = ({ name, ...artifact }) => packedManifest()[name]?.sources === sourcesOf(artifact);

@@ -10,12 +10,12 @@ export interface Pattern {
   flags: string;
 }
 
-/** Placeholder for escaped text in a pattern: only the rest matters to its time. */
+/** Placeholder for escaped text in a pattern, because only the rest affects its time. */
 const escapedText = 'escaped';
 
 /**
- * Returns the regular expressions of a TypeScript or JavaScript file: literals, and the constant texts that `RegExp` gets. `faults` names each
- * `RegExp` whose text is neither constant nor escaped by `RegExp.escape`.
+ * Returns the regular expressions of a TypeScript or JavaScript file: literals, and constant strings given to `RegExp`. `faults` names each
+ * `RegExp` whose source is neither constant nor escaped by `RegExp.escape`.
  */
 export function patternsOf(file: string, text: string): { patterns: Pattern[]; faults: string[] } {
   const nodes = nodesOf(text, file);
@@ -32,7 +32,7 @@ export function patternsOf(file: string, text: string): { patterns: Pattern[]; f
     const source = first && textOf(first, constants);
     const flags = second ? textOf(second, constants) : '';
     if (source !== undefined && flags !== undefined) patterns.push({ file, line: lineOf(node), source, flags });
-    else faults.push(`${file}:${lineOf(node)}: RegExp of text that is neither constant nor escaped by RegExp.escape`);
+    else faults.push(`${file}:${lineOf(node)}: the source of a RegExp must be constant or escaped by RegExp.escape`);
   }
   return { patterns, faults };
 }
@@ -44,7 +44,7 @@ function isRegExpCall(node: ts.Node): node is ts.CallExpression | ts.NewExpressi
   );
 }
 
-/** Returns the initial values of the module's constants by name, without names that another scope binds too. */
+/** Returns the initial values of the module's constants by name, without names that another scope also binds. */
 function constantsAmong(nodes: ts.Node[]): Map<string, ts.Expression> {
   const bindings = nodes.filter(
     (node) => ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isBindingElement(node),
@@ -58,7 +58,7 @@ function constantsAmong(nodes: ts.Node[]): Map<string, ts.Expression> {
   return constants;
 }
 
-/** Returns an expression's constant text; undefined if it is not constant. */
+/** Returns the string value of a constant expression; undefined if it is not constant. */
 function textOf(node: ts.Expression, constants: Map<string, ts.Expression>): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isIdentifier(node)) {

@@ -20,8 +20,8 @@ import { pulledCompose } from './release/pulled-compose.ts';
 import { firstTool, type ToolResult, toolAt } from './tool.ts';
 
 /**
- * Makes everything that a release publishes, in dist/release, and publishes nothing. Each part is made, failed, or skipped because this
- * machine lacks what it needs. Exits with 1 where one failed, with --strict also where one but the images was skipped. IMAGE_REGISTRY is the registry and path of images in the Compose file.
+ * Creates everything that a release publishes in dist/release, and publishes nothing. Each part is made, failed, or skipped because this
+ * machine lacks a tool. Exits with 1 if a part failed, and with --strict also if a part other than images was skipped. IMAGE_REGISTRY is the registry and path of images in the Compose file.
  */
 const root = join(import.meta.dirname, '..');
 const { values: options } = parseArgs({
@@ -33,14 +33,15 @@ const epoch =
   process.env.SOURCE_DATE_EPOCH ||
   execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' }).trim();
 
-/** What a part made: a sentence, or the reason why it made nothing. A part that fails throws an Error. */
+/** Returns a sentence about the result, or the reason why the part is skipped. Throws an Error if the part fails. */
 type Part = () => string | { skipped: string };
 
 const parts: Record<string, Part> = {
   'npm client': () => {
     const file = `client-${versionIn(root, 'packages/client')}.tgz`;
     const packed = join(root, 'packages/docs-site/dist', file);
-    if (!existsSync(packed)) throw new Error(`packages/docs-site/dist/${file} is missing: npm run build packs it`);
+    if (!existsSync(packed))
+      throw new Error(`packages/docs-site/dist/${file} is missing: create it with npm run build`);
     copyFileSync(packed, join(out, file));
     return file;
   },
@@ -80,7 +81,7 @@ const parts: Record<string, Part> = {
   },
   chart: () => {
     const helm = firstTool(['helm', join(root, '.platform/go/bin/helm')], 'version', '--short');
-    if (!helm) return { skipped: 'helm is not installed; npm run check:chart builds it where Go is' };
+    if (!helm) return { skipped: 'helm is not installed; with Go installed, npm run check:chart builds it' };
     return required(helm(['package', join(root, chartFolder), '--destination', out]))
       .split('/')
       .at(-1)!;
@@ -93,7 +94,7 @@ const parts: Record<string, Part> = {
     if (missing.length > 0) throw new Error(`deploy/Dockerfile: ${missing.join(', ')} is not in the repository`);
     required(toolAt('sh')(['-n', join(root, 'deploy/image/customer-platform')]));
     if (options['no-images']) return { skipped: '--no-images' };
-    if (!firstTool(['docker'], 'info')) return { skipped: 'there is no Docker engine' };
+    if (!firstTool(['docker'], 'info')) return { skipped: 'Docker does not respond' };
     const { status } = spawnSync(process.execPath, [join(root, 'scripts/images.ts')], { stdio: 'inherit' });
     if (status !== 0) throw new Error('npm run images failed');
     return 'built';

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { ContractRecord } from './contracts/record.ts';
 import { composeWith, lockFileWith, manifestWith } from './release/version.ts';
 
-/** A repository with what a release reads, as it is here now. */
+/** A repository with copies of the files that a release reads. */
 let root = '';
 const git = (...given: string[]) => execFileSync('git', given, { cwd: root, encoding: 'utf8' }).trim();
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -28,7 +28,7 @@ const release = (...given: string[]) => {
   return { status, stdout, stderr };
 };
 
-/** Makes 1.0.0 of now, with one change of Pipelines that is not released. */
+/** Makes the current state release 1.0.0, with one unreleased change of Pipelines. */
 function asReleased() {
   const edit = (file: string, change: (text: string) => string) => writeFileSync(join(root, file), change(read(file)));
   edit('services/crm/package.json', (text) => manifestWith(text, '1.0.0'));
@@ -87,7 +87,7 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Has the last release of Pipelines promise a field of the body of createDeal that nothing takes now. */
+/** Makes the last release of Pipelines promise a body field of createDeal that no longer exists. */
 function breakContract() {
   const file = 'packages/contracts/released/crm.json';
   const record = JSON.parse(read(file)) as ContractRecord;
@@ -122,7 +122,7 @@ describe('a release', () => {
     expect((JSON.parse(read('packages/contracts/released/crm.json')) as ContractRecord).version).toBe('1.1.0');
   });
 
-  it('of the whole raises the versions of the root, of the images without a deployable, and of the chart', () => {
+  it('of the platform raises the versions of the root, of the images without a deployable, and of the chart', () => {
     expect(release('platform', 'patch')).toMatchObject({ status: 0, stderr: '' });
     expect(git('rev-parse', 'platform@1.0.1^{commit}')).toBe(git('rev-parse', 'HEAD'));
     const changed = git('diff', '--unified=0', 'start', 'HEAD', '--', ':!CHANGELOG.md').match(/^\+[^+].*$/gm);
@@ -144,18 +144,18 @@ describe('a release', () => {
     [
       'an unknown deployable',
       ['pipelines', 'minor'],
-      'pipelines is no deployable: it must be one of platform, gateway, calendar',
+      'pipelines is not a deployable: it must be one of platform, gateway, calendar',
     ],
     ['an unknown kind', ['crm', 'huge'], 'the kind of release is huge: it must be one of major, minor, patch'],
     ['no kind', ['crm'], 'the kind of release is missing: it must be one of major, minor, patch'],
-    ['two deployables', ['crm', 'minor', 'cdp'], 'releases are made one by one'],
-    ['nothing unreleased', ['cdp', 'minor'], 'services/cdp/CHANGELOG.md: nothing is under Unreleased'],
-  ])('is refused, and nothing changed: %s', (_, given, sentence) => {
+    ['two deployables', ['crm', 'minor', 'cdp'], 'release one deployable at a time'],
+    ['nothing unreleased', ['cdp', 'minor'], 'services/cdp/CHANGELOG.md: the section Unreleased is empty'],
+  ])('is rejected without a change: %s', (_, given, sentence) => {
     expect(release(...given)).toEqual({ status: 1, stdout: '', stderr: expect.stringContaining(sentence) });
     expect([git('status', '--porcelain'), git('rev-parse', 'HEAD')]).toEqual(['', git('rev-parse', 'start')]);
   });
 
-  it('is refused while something is not committed', () => {
+  it('is rejected if something is not committed', () => {
     appendFileSync(join(root, 'services/crm/CHANGELOG.md'), 'More.\n');
     const { status, stderr } = release('crm', 'minor');
     expect([status, stderr]).toEqual([1, expect.stringContaining('the working tree must be clean')]);
@@ -163,33 +163,33 @@ describe('a release', () => {
     expect(git('rev-parse', 'HEAD')).toBe(git('rev-parse', 'start'));
   });
 
-  it('is refused where its tag is there already', () => {
+  it('is rejected if its tag already exists', () => {
     git('tag', 'crm@1.1.0');
-    expect(release('crm', 'minor').stderr).toContain('the tag crm@1.1.0 is there already');
+    expect(release('crm', 'minor').stderr).toContain('the tag crm@1.1.0 already exists');
     expect(git('rev-parse', 'HEAD')).toBe(git('rev-parse', 'start'));
   });
 
-  it('is refused where the packed console is older than its sources, until it is packed again', () => {
+  it('is rejected if the packed console is older than its sources, until it is packed again', () => {
     writeFileSync(join(root, 'packages/console/index.html'), '<title>New</title>');
     git('add', '--all');
     git('commit', '--quiet', '--message', 'Change the page');
     expect(release('crm', 'minor')).toEqual({
       status: 1,
       stdout: '',
-      stderr: 'deploy/packed/console is older than its sources: npm run pack, and commit it\n',
+      stderr: 'deploy/packed/console is older than its sources: run npm run pack and commit the result\n',
     });
     execFileSync(process.execPath, ['scripts/pack.mjs'], { cwd: root });
     git('commit', '--quiet', '--all', '--message', 'Pack');
     expect(release('crm', 'minor').status).toBe(0);
   });
 
-  it('may break the contracts only if it is a major one', () => {
+  it('may break the contracts only if it is major', () => {
     breakContract();
     const head = git('rev-parse', 'HEAD');
     for (const kind of ['patch', 'minor']) {
       const { status, stderr } = release('crm', kind);
       expect(status).toBe(1);
-      expect(stderr).toContain('crm createDeal body.colour: is not taken any more; clients of 1.0.0 send it');
+      expect(stderr).toContain('crm createDeal body.colour: is no longer accepted; clients of 1.0.0 send it');
       expect(stderr).toContain('only a major release may break');
     }
     expect([git('status', '--porcelain'), git('rev-parse', 'HEAD')]).toEqual(['', head]);
@@ -198,7 +198,7 @@ describe('a release', () => {
     expect(git('tag', '--points-at', 'HEAD')).toBe('crm@2.0.0');
   });
 
-  it('that git refuses leaves everything as it was', () => {
+  it('changes nothing if git fails', () => {
     writeFileSync(join(root, '.git/hooks/pre-commit'), '#!/bin/sh\necho no release today >&2\nexit 1\n', {
       mode: 0o755,
     });
@@ -224,7 +224,7 @@ describe('npm run contracts', () => {
     const { status, stdout, stderr } = check();
     expect([status, stderr]).toEqual([
       1,
-      'crm createDeal body.colour: is not taken any more; clients of 1.0.0 send it: keep taking it\n',
+      'crm createDeal body.colour: is no longer accepted; clients of 1.0.0 send it: keep accepting it\n',
     ]);
     expect(stdout).toContain('1 faults');
     expect(check('--release', 'crm')).toMatchObject({ status: 0, stdout: 'contracts: recorded crm 1.0.0\n' });
@@ -232,21 +232,21 @@ describe('npm run contracts', () => {
     expect(git('diff', '--name-only', 'start')).toBe('');
   });
 
-  it('fails where a record is missing, or is of no deployable', () => {
+  it('fails if a record is missing, or belongs to no deployable', () => {
     git('mv', 'packages/contracts/released/crm.json', 'packages/contracts/released/pipelines.json');
     const { status, stderr } = check();
     expect(status).toBe(1);
     expect(stderr.split('\n')).toEqual([
-      'crm: packages/contracts/released/crm.json is missing: npm run contracts -- --release crm',
-      'packages/contracts/released/pipelines.json: pipelines is no deployable: delete the file',
+      'crm: packages/contracts/released/crm.json is missing: create it with npm run contracts -- --release crm',
+      'packages/contracts/released/pipelines.json: pipelines is not a deployable: delete the file',
       '',
     ]);
   });
 
-  it('records no deployable that is unknown', () => {
+  it('records no unknown deployable', () => {
     expect(check('--release', 'pipelines')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('pipelines is no deployable: it must be one of gateway'),
+      stderr: expect.stringContaining('pipelines is not a deployable: it must be one of gateway'),
     });
     expect(git('status', '--porcelain')).toBe('');
   });

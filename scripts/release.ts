@@ -18,15 +18,15 @@ import {
   yamlWith,
 } from './release/version.ts';
 
-/** What has releases of its own: the whole, which is the root, `deploy` and the chart, and each deployable. */
+/** Units with their own releases: each deployable, and the platform, which is the root, `deploy` and the chart. */
 const releasables = ['platform', ...serviceNames] as const;
 type Releasable = (typeof releasables)[number];
 
-const usage = `Releases one deployable: its version, changelog, image tag and recorded contracts, in one commit with a tag; or the whole, without contracts.
+const usage = `Releases one deployable, or the platform, in one commit with a tag: version, changelog, image tag, and a deployable's recorded contracts.
 
   npm run release -- <deployable> <${releaseKinds.join('|')}>
 
-Deployables: ${serviceNames.join(', ')}; "platform" is the whole: the chart, and the images provision and nats.`;
+Deployables: ${serviceNames.join(', ')}; "platform" releases the chart and the images provision and nats.`;
 
 const root = join(import.meta.dirname, '..');
 
@@ -40,16 +40,17 @@ try {
     console.log(usage);
     process.exit(deployable === undefined ? 1 : 0);
   }
-  if (others.length > 0) throw new Error(`releases are made one by one; what is "${others.join(' ')}"?\n\n${usage}`);
+  if (others.length > 0)
+    throw new Error(`"${others.join(' ')}" is one argument too many: release one deployable at a time\n\n${usage}`);
   await release(deployable, kind);
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;
 }
 
-/** Checks everything, then changes everything. Throws an Error that says why nothing was changed. */
+/** Checks everything before the first change. Throws an Error that says why nothing was changed. */
 async function release(name: string, kind: string | undefined): Promise<void> {
-  if (!isReleasable(name)) throw new Error(`${name} is no deployable: it must be one of ${releasables.join(', ')}`);
+  if (!isReleasable(name)) throw new Error(`${name} is not a deployable: it must be one of ${releasables.join(', ')}`);
   if (!isKind(kind))
     throw new Error(`the kind of release is ${kind ?? 'missing'}: it must be one of ${releaseKinds.join(', ')}`);
   const changed = git('status', '--porcelain');
@@ -63,7 +64,7 @@ async function release(name: string, kind: string | undefined): Promise<void> {
   const folder = name === 'platform' ? '.' : folderOf(name);
   const version = nextVersion(versionIn(root, folder), kind);
   const tag = `${name}@${version}`;
-  if (git('tag', '--list', tag) !== '') throw new Error(`the tag ${tag} is there already`);
+  if (git('tag', '--list', tag) !== '') throw new Error(`the tag ${tag} already exists`);
   const texts = textsOf(name, folder, version);
   const record = name === 'platform' ? undefined : await contractOf(name, kind);
 
@@ -72,17 +73,17 @@ async function release(name: string, kind: string | undefined): Promise<void> {
     for (const [file, text] of Object.entries(texts)) writeFileSync(join(root, file), text);
     if (record) writeReleased(root, name, { ...record, version });
   });
-  // GitHub tells nobody of tags that are pushed more than three at once.
+  // GitHub starts no workflow for tags if more than three are pushed at once.
   console.log(`released ${tag}; push it with: git push origin HEAD ${tag}`);
 }
 
-/** Returns the contract of a deployable as it is now. Throws an Error if it breaks that of the last release and this is not a major one. */
+/** Returns a deployable's current contract. Throws an Error if it breaks the last release's contract and this release is not major. */
 async function contractOf(name: ServiceName, kind: ReleaseKind): Promise<ContractRecord> {
   const record = (await currentRecords(root))[name];
   const released = readReleased(root, name);
   const breaks = released ? differencesOf(name, released, record).breaks : [];
   if (breaks.length > 0 && kind !== 'major')
-    throw new Error(`${breaks.join('\n')}\nonly a major release may break what the one before promised`);
+    throw new Error(`${breaks.join('\n')}\nonly a major release may break the last release's contract`);
   return record;
 }
 
@@ -94,14 +95,14 @@ function isKind(name: string | undefined): name is ReleaseKind {
   return releaseKinds.some((known) => known === name);
 }
 
-/** Returns the texts of the files that name the version, with the new one. Throws an Error that says what a file lacks. */
+/** Returns the files that contain the version, with the new version. Throws an Error that says what a file lacks. */
 function textsOf(name: Releasable, folder: string, version: string): Record<string, string> {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const changelogFile = join(folder, 'CHANGELOG.md');
   if (!existsSync(join(root, changelogFile))) throw new Error(`${changelogFile} is missing`);
   const date = new Date().toISOString().slice(0, 10);
   if (unreleasedIn(read(changelogFile)) === '')
-    throw new Error(`${changelogFile}: nothing is under Unreleased; say there what the release changes`);
+    throw new Error(`${changelogFile}: the section Unreleased is empty; describe there what the release changes`);
   const edits: Edits = {
     [changelogFile]: (text) => releasedChangelog(text, version, date),
     [join(folder, 'package.json')]: (text) => manifestWith(text, version),
@@ -118,7 +119,7 @@ function ofDeployable(name: ServiceName, folder: string, version: string): Edits
   };
 }
 
-/** The whole: with the chart, and with the images `provision` and `nats`, which `deploy` is the source of. */
+/** Edits for the platform: the chart, and the images `provision` and `nats`, whose source is `deploy`. */
 function ofPlatform(version: string): Edits {
   return {
     'deploy/package.json': (text) => manifestWith(text, version),
@@ -131,7 +132,7 @@ function ofPlatform(version: string): Edits {
   };
 }
 
-/** Commits what `change` does to the files, and tags it. If git refuses, the files are as they were, and git's error is thrown. */
+/** Commits the changes of `change` to the files, and tags the commit. If git fails, restores the files and throws git's error. */
 function commit(files: string[], message: string, tag: string, change: () => void): void {
   const head = git('rev-parse', 'HEAD');
   const before = files.map((file) =>
@@ -154,7 +155,7 @@ function commit(files: string[], message: string, tag: string, change: () => voi
   }
 }
 
-/** Returns what git prints. Throws an Error with its error output if it fails. */
+/** Returns git's output. Throws an Error with git's error output if it fails. */
 function git(...given: string[]): string {
   return execFileSync('git', given, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 }

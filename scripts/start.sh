@@ -1,5 +1,5 @@
 #!/bin/sh
-# npm start: answers --help, and refuses wrong arguments, before anything is installed.
+# npm start: handles --help and rejects invalid arguments before it installs anything.
 node=${npm_node_execpath:-node}
 answer=$("$node" scripts/answer-start.mjs "$@")
 status=$?

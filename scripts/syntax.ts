@@ -5,7 +5,7 @@ export function nodesOf(text: string, file = 'module.ts'): ts.Node[] {
   return nodesWithin(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
 }
 
-/** Returns a node and all below it. */
+/** Returns a node and all its descendants. */
 export function nodesWithin(node: ts.Node): ts.Node[] {
   const nodes: ts.Node[] = [];
   const visit = (each: ts.Node) => {

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
-/** Runs a program for at most ten minutes, in which Go builds the largest one. */
+/** Runs a program for at most ten minutes, which is enough for Go to build the largest one. */
 export type Tool = (args: string[], options?: { cwd?: string; env?: NodeJS.ProcessEnv }) => ToolResult;
 
-/** End of a program, with its standard output and errors. */
+/** Result of a program, with its standard output and standard error. */
 export interface ToolResult {
   ok: boolean;
   stdout: string;

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callHook, type OwnProvider, startOwnProvider } from './own-provider.ts';
 import { hireAgent } from './setup.ts';
 
-/** A customer writes; an agent that has the information plans a reply; a member approves; the customer gets the reply. */
+/** A customer asks, an agent with the knowledge plans a reply, a member approves it, and the customer gets it. */
 let platform: Platform;
 let provider: OwnProvider;
 beforeAll(async () => {
   platform = await startPlatform({ services: ['agents', 'cdp', 'crm', 'messaging', 'webhooks'] });
-  // Noon in Berlin: what counts by day must not see midnight.
+  // Noon in Berlin, so that daily counts do not cross midnight.
   platform.clock.set(`${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}T11:00:00Z`);
   provider = await startOwnProvider();
 }, 60_000);
@@ -59,7 +59,7 @@ async function openShop(client: Client) {
 const messageOf = (plan: Plan) => plan.steps.find(({ action }) => action === 'send_message')!;
 
 describe('a question by WhatsApp', () => {
-  it('leads to a plan that somebody approves, and to the reply with its source, in the sandbox with nothing of one’s own', async () => {
+  it('leads to a plan, and after its approval to a reply with its source, in a sandbox without own settings', async () => {
     const { testClient: client } = await platform.account();
     const { agent, contact, write, awaiting, ended } = await openShop(client);
     expect((await write('Which days do you deliver?')).status).toBe(200);

@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { bodyOf } from './body-of.ts';
 import { endSeeds, Seed } from './seed.ts';
 
-/** Whatever the input, every operation responds with 2xx or the envelope of a 4xx: never a 5xx, never a stack. */
+/** For any input, every operation responds 2xx or a 4xx envelope, never a 5xx or a stack trace. */
 let platform: Platform;
 let account: TestAccount;
 let seed: Seed;
@@ -45,7 +45,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** Adds an event that no consumer could take; returns its id. */
+/** Adds a dead event. Returns its id. */
 async function addDeadEvent(): Promise<string> {
   const [row] = await platform.database('crm')<{ id: string }[]>`
     insert into failed_events (account_id, queue, subject, headers, bytes, reason, tries, dead_at)
@@ -85,7 +85,7 @@ function schemaOf(schema: z.ZodType): JsonSchema {
   return inPlace(own, $defs as Record<string, object>) as JsonSchema;
 }
 
-/** Returns a JSON Schema with what it refers to in the places where it does. None of ours refers to itself. */
+/** Returns a JSON Schema with its references inlined. None of our schemas is recursive. */
 function inPlace(value: unknown, defined: Record<string, object>): unknown {
   if (Array.isArray(value)) return value.map((item) => inPlace(item, defined));
   if (typeof value !== 'object' || value === null) return value;
@@ -106,7 +106,7 @@ const formats: Record<string, fc.Arbitrary<unknown>> = {
   date: instants.map((text) => text.slice(0, 10)),
 };
 
-/** Generates values that a schema accepts, more or less: patterns are ignored, so that some values are refused further inside. */
+/** Generates mostly valid values of a schema. Ignores patterns, so deeper checks reject some values. */
 function valid(schema: JsonSchema): fc.Arbitrary<unknown> {
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if ('const' in schema) return fc.constant(schema.const);
@@ -167,9 +167,9 @@ function almost(schema: JsonSchema): fc.Arbitrary<unknown> {
 }
 
 const rawBodies: [string, string | Uint8Array, Record<string, string>][] = [
-  ['no JSON', '{', {}],
+  ['invalid JSON', '{', {}],
   ['an array', '[]', {}],
-  ['a text', '"x"', {}],
+  ['a string', '"x"', {}],
   ['null', 'null', {}],
   ['JSON nested 100,000 deep', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, {}],
   ['bytes that are not UTF-8', Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), {}],
@@ -181,7 +181,7 @@ const rawBodies: [string, string | Uint8Array, Record<string, string>][] = [
 const all: readonly Operation[] = [...operations, ...Object.values(adminOperations)];
 const byKey = (list: readonly Operation[]) => list.map((operation) => [operation.key, operation] as const);
 
-/** Sends a request to the operation's server: the control plane, or the public gateway. */
+/** Sends a request to the operation's server: the control plane or the public gateway. */
 async function send(operation: Operation, options: RequestOptions, query = ''): Promise<RawResponse> {
   const { method, path } = operation;
   // Only a sandbox has a clock.
@@ -204,7 +204,7 @@ describe.each(byKey(all.filter(({ body }) => body)))('%s', (_key, operation) => 
     );
   }, 60_000);
 
-  it('refuses each text that is one code point too long, naming it', async () => {
+  it('rejects each string that is one code point too long, with its field', async () => {
     const { properties = {} } = schemaOf(operation.body!);
     const texts = Object.entries(properties).filter(
       ([, schema]) => schema.type === 'string' && schema.maxLength && !schema.format && !schema.examples,
@@ -237,13 +237,13 @@ function required(operation: Operation): Record<string, unknown> {
   const fields = (schema.required ?? []).map((name) => {
     const field = schema.properties![name]!;
     const [value] = fc.sample(valid(field), { numRuns: 1, seed: 1 });
-    // Items of a list must be unique, which its schema does not say: the shortest list is.
+    // List items must be unique, which the schema does not say. The shortest list has no duplicates.
     return [name, Array.isArray(value) ? value.slice(0, field.minItems ?? 0) : value];
   });
   return Object.fromEntries(fields);
 }
 
-// The responses of streams do not end.
+// Responses of streams never end.
 describe.each(byKey(all.filter(({ query, streams }) => query && !streams)))('%s', (_key, operation) => {
   it('handles any query soundly', async () => {
     const names = Object.keys(operation.query!.shape);

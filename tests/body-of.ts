@@ -3,7 +3,7 @@ import type { RequestOptions } from '@customer-platform/testkit';
 
 const boundary = 'the-boundary-of-a-test';
 
-/** Returns an operation's body as JSON, or as a form, always with the same bytes. */
+/** Returns an operation's body as JSON or as a form. The same body gives the same bytes. */
 export function bodyOf(operation: Operation, body: unknown): RequestOptions {
   if (operation.bodyType !== 'multipart') return { body };
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const isRefusal = /Permissions Violation|Authorization Violation/;
 
-/** Returns the result of publishing a message: the refusal, or the reply. */
+/** Returns the result of publishing a message: refused, or the reply. */
 async function publishing(connection: NatsConnection, subject: string, payload = '{}'): Promise<string> {
   return await connection.request(subject, payload, { timeout: 5_000, noMux: true }).then(
     (reply) => `replied to: ${subject} ${reply.string()}`,
@@ -57,7 +57,7 @@ const others = (service: string) => services.filter((name) => name !== service);
 const durablesOf = (service: string) =>
   permissions[service]!.publish.flatMap((subject) => /^\$JS\.ACK\.platform\.([\w-]+)\.>$/.exec(subject)?.[1] ?? []);
 const isRequestTo = (service: string) => (subject: string) => ['*', service].includes(subject.split('.')[2]!);
-/** Subjects by which the stream is kept. */
+/** Subjects that only the stream's keeper may use. */
 const ofKeeper = ['$JS.API.STREAM.UPDATE.platform'];
 const requestsOf = (service: string) =>
   permissions[service]!.publish.filter((subject) => subject.startsWith('platform.request.'));
@@ -73,7 +73,7 @@ it('carries a booking from the request to the signed webhook', async () => {
 });
 
 it.each(services)(
-  'lets %s make its consumers, ask what its sources ask, and keep the stream if it is the keeper',
+  'lets %s create its consumers, send the requests of its sources, and update the stream if it is the keeper',
   async (service) => {
     const connection = await connectAs(platform, service);
     for (const durable of durablesOf(service)) {
@@ -101,7 +101,7 @@ describe.each(services)('the user %s', (service) => {
     expect(new Set(await Promise.all(subjects.map(attempt)))).toEqual(new Set(['refused']));
   };
 
-  it('forges no event of another service', async () => {
+  it('cannot publish events of another service', async () => {
     const subjects = others(service).flatMap((name) => [
       `platform.event.public.${name}.forged`,
       `platform.event.internal.${name}.forged`,
@@ -110,20 +110,20 @@ describe.each(services)('the user %s', (service) => {
     expect(await countEvents(connection, 'platform.event.*.*.forged')).toBe(0);
   });
 
-  it('asks nothing that its sources do not ask', async () => {
+  it('cannot send requests that its sources do not send', async () => {
     const all = services.flatMap(requestsOf).filter((subject) => !subject.includes('*'));
     const forbidden = all.filter((subject) => !requestsOf(service).includes(subject));
     const invented = services.map((name) => `platform.request.${name}.invented`);
     await refusedAll([...new Set([...forbidden, ...invented])], (subject) => publishing(connection, subject));
   });
 
-  it('hears no events, no requests to others and no replies to others', async () => {
+  it('cannot subscribe to events, to requests to others or to replies to others', async () => {
     const subjects = others(service).flatMap((name) => [`platform.request.${name}.>`, `_INBOX.${name}.>`]);
     const wide = ['>', '*.>', 'platform.>', 'platform.event.>', 'platform.request.>', 'platform.news.>', '_INBOX.>'];
     await refusedAll([...subjects, ...wide, '$JS.>', '$SYS.>'], (subject) => subscribing(connection, subject));
   });
 
-  it("cannot change the stream, nor make, read or acknowledge another's consumers", async () => {
+  it("cannot change the stream, or create, read or acknowledge another's consumers", async () => {
     const theirs = others(service).flatMap(durablesOf);
     await refusedAll(
       [
@@ -148,7 +148,7 @@ describe.each(services)('the user %s', (service) => {
     );
   });
 
-  it('purges nothing by having the acknowledgement of its own event sent as a request to', async () => {
+  it('cannot purge the stream through the reply subject of its own event', async () => {
     const kept = `platform.event.internal.${service}.kept`;
     await connection.request(kept, '{}', { timeout: 5_000 });
     connection.publish(kept, '{}', { reply: '$JS.API.STREAM.PURGE.platform' });
@@ -156,7 +156,7 @@ describe.each(services)('the user %s', (service) => {
     expect(await countEvents(connection, kept)).toBe(5);
   });
 
-  it('gives no news that another service gives, and writes into no inbox but for replies to those who ask it', async () => {
+  it("cannot publish another service's news, and writes only into reply inboxes of services that send it requests", async () => {
     const forbidden = ['platform.news.invented', ...others(service).map((name) => `platform.news.${name}.queues`)];
     const asking = services.filter((name) => requestsOf(name).some(isRequestTo(service)));
     const inboxes = [
@@ -167,7 +167,7 @@ describe.each(services)('the user %s', (service) => {
   });
 });
 
-it('lets nobody in without a password, or with a wrong one', async () => {
+it('rejects connections without a password or with a wrong one', async () => {
   const { host } = new URL(platform.natsUrl());
   const [cdp, admin] = [{ user: 'cdp' }, { user: 'admin', pass: 'admin' }];
   for (const login of [{}, { ...cdp, pass: 'guessed' }, { ...cdp, pass: '' }, admin])

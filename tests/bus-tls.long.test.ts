@@ -14,10 +14,10 @@ import { connect } from '@nats-io/transport-node';
 let directory: string;
 let nats: Awaited<ReturnType<typeof startServer>>;
 let platform: Platform;
-/** Settings of a process that reaches the bus, with a client's certificate and key by their names in the directory. */
+/** Returns bus settings of a process, with a client certificate and key by their names in the directory. */
 let settingsWith: (certificate: string, key: string) => Record<string, string>;
 
-/** Starts NATS with TLS only, which requires client certificates of its authority. */
+/** Starts NATS with mandatory TLS and client certificates of its authority. */
 beforeAll(async () => {
   directory = newDataFolder();
   const certificate = join(directory, 'certificate.pem');
@@ -49,7 +49,7 @@ afterAll(async () => {
 const connectBus = (url: string, settings: Record<string, string> = {}) =>
   Bus.connect(url, { prefix: 'x', service: 'cdp', log: createLogger('test', 'silent'), settings });
 
-it('carries events over TLS, by the first server of a list that responds', async () => {
+it('carries events over TLS, through the first server of a list that responds', async () => {
   const { client } = await platform.account();
   const { id } = await client.cdp.contacts.create({ body: { name: 'Ada' } });
   const event = await waitFor(
@@ -59,7 +59,7 @@ it('carries events over TLS, by the first server of a list that responds', async
   expect((event.data as { contact: { id: string } }).contact.id).toBe(id);
 });
 
-it('dials with a certificate that came while the process ran', async () => {
+it('connects with a certificate that was written while the process ran', async () => {
   const files = { 'renewed.pem': testCertificate, 'renewed-key.pem': testCertificateKey };
   for (const name of Object.keys(files)) writeFileSync(join(directory, name), 'not there yet');
   const { NATS_URL, ...renewed } = settingsWith('renewed.pem', 'renewed-key.pem');
@@ -73,7 +73,7 @@ it('dials with a certificate that came while the process ran', async () => {
   }
 });
 
-it('is refused without a certificate of the authority', async () => {
+it('is rejected without a certificate of the authority', async () => {
   const servers = nats.url.replace('nats:', 'tls:');
   await expect(connect({ servers, reconnect: false, tls: { ca: testCertificate } })).rejects.toThrow();
   await expect(connect({ servers, reconnect: false })).rejects.toThrow(/self-signed/);
@@ -96,19 +96,19 @@ describe('a server of NATS', () => {
     return { server, port: (server.address() as AddressInfo).port };
   };
 
-  it.each(['true', 'false'])('gets no password where TLS is asked for: %s', async (said) => {
-    let dials = 0;
+  it.each(['true', 'false'])('gets no password if TLS is required, tls_available: %s', async (said) => {
+    let attempts = 0;
     let got = '';
     const { server, port } = await serve((socket) => {
-      dials++;
+      attempts++;
       socket.setEncoding('latin1').on('data', (text) => (got += text));
       socket.write(`INFO {"server_id":"x","version":"2.11.0","proto":1,"headers":true,"tls_available":${said}}\r\n`);
-      // A handshake that begins has begun by then.
+      // The handshake has begun at this point.
       if (said === 'true') socket.once('data', () => socket.destroy());
     });
     const bus = await connectBus(`tls://user:password@127.0.0.1:${port}`);
     try {
-      await waitFor('two dials', () => dials > 1);
+      await waitFor('two connection attempts', () => attempts > 1);
       expect(bus.isConnected()).toBe(false);
       expect(got).not.toContain('CONNECT');
       expect(got).not.toContain('password');
@@ -119,20 +119,20 @@ describe('a server of NATS', () => {
     }
   });
 
-  it('ends no process by a reset before the handshake', async () => {
+  it('crashes no process by a reset before the handshake', async () => {
     const uncaught: unknown[] = [];
     const note = (error: unknown) => uncaught.push(error);
     process.on('uncaughtException', note);
-    let dials = 0;
+    let attempts = 0;
     const { server, port } = await serve((socket) => {
-      dials++;
+      attempts++;
       const info = 'INFO {"server_id":"x","version":"2.11.0","proto":1,"headers":true,"tls_required":true}\r\n';
       socket.write(info, () => socket.resetAndDestroy());
     });
     const { NATS_URL: _, ...files } = settingsWith('certificate.pem', 'key.pem');
     const bus = await connectBus(`tls://127.0.0.1:${port}`, files);
     try {
-      await waitFor('five dials', () => dials > 4);
+      await waitFor('five connection attempts', () => attempts > 4);
       expect(uncaught).toEqual([]);
     } finally {
       await bus.close();

@@ -10,10 +10,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Balancer, startBalancer } from './second-process.ts';
 
 const blackBox = join(import.meta.dirname, 'black-box/black-box.ts');
-/** Customers at the same time: each has connections of its own, which the balancers spread. */
+/** Concurrent customers. Each has its own connections, which the balancers spread. */
 const customers = 3;
 
-/** All that was started, last first. */
+/** Everything that was started, last first. */
 const started: { stop(): Promise<unknown> }[] = [];
 let platform: Platform;
 let entrances: { gateway: Balancer; admin: Balancer };
@@ -35,7 +35,7 @@ afterAll(async () => {
   for (const each of started) await each.stop();
 }, 90_000);
 
-/** Puts a balancer before both of each service; returns its addresses as the gateway's settings. */
+/** Puts a balancer in front of both processes of each service. Returns the balancers' URLs as the gateway's settings. */
 async function balanced(second: StartedServices): Promise<Record<string, string>> {
   const settings: Record<string, string> = {};
   for (const [name, url] of Object.entries(second.urls)) {
@@ -48,7 +48,7 @@ async function balanced(second: StartedServices): Promise<Record<string, string>
   return settings;
 }
 
-/** Starts two gateways that reach services by `urls`; returns the balancers before them. */
+/** Starts two gateways that reach services at `urls`. Returns the balancers in front of them. */
 async function startGateways(urls: Record<string, string>) {
   const { startGateway } = (await import('@customer-platform/gateway' as string)) as {
     startGateway(env: Record<string, string>): Promise<{ url: string; adminUrl: string; stop(): Promise<void> }>;
@@ -67,9 +67,9 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-it('holds for customers with two of everything behind PgBouncer, three servers of NATS and a Redis Cluster', async () => {
+it('passes the black box with two of each process behind PgBouncer, three NATS servers and a Redis Cluster', async () => {
   const args = [blackBox, '--gateway', entrances.gateway.url, '--admin', entrances.admin.url];
   const env = { ...process.env, ADMIN_TOKEN: platform.adminToken };
   const checks = Array.from({ length: customers }, () => promisify(execFile)(process.execPath, args, { env }));
-  for (const { stdout } of await Promise.all(checks)) expect(stdout).toContain('Everything holds.');
+  for (const { stdout } of await Promise.all(checks)) expect(stdout).toContain('All checks passed.');
 }, 240_000);

@@ -9,14 +9,14 @@ afterAll(() => platform?.stop());
 
 const composed = 'Zoë Ångström';
 
-/** Stores the one form; returns what finds it by the other: the ids found, which are to be those stored. */
+/** Stores one form of a string and searches for the other form. The found ids must equal the stored ids. */
 type Way = (account: TestAccount, stored: string, asked: string) => Promise<[stored: unknown, found: unknown]>;
 
 const contactsOf = async (account: TestAccount, query: object, client = account.client) =>
   (await client.cdp.contacts.list({ query })).data.map(({ id }) => id);
 const statusOf = async (account: TestAccount, path: string, body: object) =>
   (await account.request('POST', path, { body })).status;
-/** Somebody new writes; returns their contact's id. */
+/** Simulates a message from a new sender. Returns the contact's id. */
 async function inbound({ testKey, testClient, request }: TestAccount, body: object): Promise<string> {
   expect((await request('POST', '/v1/sandbox/inbound', { body, key: testKey })).status).toBe(202);
   return await waitFor('the contact', async () => (await testClient.cdp.contacts.list({})).data[0]?.id);
@@ -24,7 +24,7 @@ async function inbound({ testKey, testClient, request }: TestAccount, body: obje
 
 const ways: [string, Way][] = [
   [
-    'a contact that is changed, by a part of its name',
+    'an updated contact, by a part of its name',
     async (account, name, q) => {
       const { id } = await account.client.cdp.contacts.create({ body: { name: 'x' } });
       await account.client.cdp.contacts.update({ params: { contact_id: id }, body: { name } });
@@ -32,7 +32,7 @@ const ways: [string, Way][] = [
     },
   ],
   [
-    'a contact that is put, by its external id in a path',
+    'an upserted contact, by its external id in a path',
     async (account, stored, asked) => {
       const put = (external_id: string) =>
         account.client.cdp.contacts.upsertByExternalId({ params: { external_id }, body: { name: 'x' } });
@@ -47,14 +47,14 @@ const ways: [string, Way][] = [
     },
   ],
   [
-    'somebody who writes, by their name',
+    'the sender of a message, by name',
     async (account, name, q) => {
       const id = await inbound(account, { channel: 'whatsapp', from: '+4930901820', name, text: name });
       return [[id], await contactsOf(account, { q }, account.testClient)];
     },
   ],
   [
-    'somebody who writes again, by their email',
+    'a repeated sender, by email',
     async (account, name, asked) => {
       const address = (form: string) => `${form.replace(' ', '.')}@example.com`;
       const id = await inbound(account, { channel: 'email', from: address(name), text: 'x' });
@@ -62,7 +62,7 @@ const ways: [string, Way][] = [
     },
   ],
   [
-    'a message, by the name that another service has of its contact',
+    "a message, by the contact's name from another service",
     async (account, name, q) => {
       const { id: contact } = await account.testClient.cdp.contacts.create({ body: { name, phone: '+4930901801' } });
       const body = { contact, channels: [{ channel: 'sms' as const, body: 'x' }] };
@@ -72,7 +72,7 @@ const ways: [string, Way][] = [
     },
   ],
   [
-    'a product, by its SKU, which no other has',
+    'a product, by its unique SKU',
     async (account, sku, asked) => {
       const body = { name: 'x', price_minor: 1 };
       const { id } = await account.client.catalogue.products.create({ body: { ...body, sku } });
@@ -94,7 +94,7 @@ const ways: [string, Way][] = [
       ],
     ] satisfies [string, (name: string) => object][]
   ).map(([path, body]): [string, Way] => [
-    `a name of ${path}, which no other has`,
+    `a unique name of ${path}`,
     async (account, stored, asked) => [
       [201, 400],
       [await statusOf(account, path, body(stored)), await statusOf(account, path, body(asked))],
@@ -140,7 +140,7 @@ const ways: [string, Way][] = [
 describe.each<[string, string, string]>([
   ['NFD', 'NFD', 'NFC'],
   ['NFC', 'NFC', 'NFD'],
-])('a text in %s is found in the other form:', (_, stored, asked) => {
+])('a string in %s is found in the other form:', (_, stored, asked) => {
   it.each(ways)('%s', async (__, way) => {
     const [given, found] = await way(await platform.account(), composed.normalize(stored), composed.normalize(asked));
     expect(found).toEqual(given);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bodyOf } from './body-of.ts';
 import { endSeeds, Seed } from './seed.ts';
 
-/** Tests promises of every operation from its contract: a new operation needs no code here. */
+/** Tests every operation by its contract. A new operation needs no code here. */
 let platform: Platform;
 let owner: TestAccount;
 let stranger: TestAccount;
@@ -48,13 +48,13 @@ const some = async (operation: Operation, account = owner, path?: string) => {
     ...keyFor(operation, account),
   });
 };
-/** Only a sandbox has a clock: its operations need a test key. */
+/** Only a sandbox has a clock, so its operations need a test key. */
 const isOfSandbox = ({ path }: Operation) => path.startsWith('/v1/sandbox/');
 const keyFor = (operation: Operation, { testKey }: TestAccount) => (isOfSandbox(operation) ? { key: testKey } : {});
 const isWrite = (operation: Operation) => ['POST', 'PATCH', 'DELETE'].includes(operation.method);
 const isList = ({ query }: Operation) => query !== undefined && 'starting_after' in query.shape;
 const hasPathId = ({ errors, path }: Operation) => errors.includes('not_found') && path.includes('{');
-/** A PUT makes what its path names, if it is not there. */
+/** Returns whether an operation is a PUT that creates the resource in its path. */
 const makesPathId = ({ method, path }: Operation) => method === 'PUT' && path.endsWith('}');
 const requiresFields = (operation: Operation) => operation.body !== undefined && !operation.body.safeParse({}).success;
 const requiresQuery = (operation: Operation) => operation.query !== undefined && !operation.query.safeParse({}).success;
@@ -70,7 +70,7 @@ const each = (
   });
 };
 
-it('reads the contracts of every module that stands', () => {
+it('reads the contracts of every module', () => {
   expect(new Set(operations.map((operation) => operation.service))).toEqual(
     new Set(['gateway', 'agents', 'cdp', 'calendar', 'catalogue', 'crm', 'messaging', 'webhooks']),
   );
@@ -78,7 +78,7 @@ it('reads the contracts of every module that stands', () => {
 });
 
 each(
-  'refuses a request without a key',
+  'rejects a request without a key',
   () => true,
   async (operation) => {
     const response = await owner.request(operation.method, await seed.path(operation.path), { key: null });
@@ -88,7 +88,7 @@ each(
 );
 
 each(
-  'refuses a key without its scope',
+  'rejects a key without its scope',
   (operation) => operation.scope !== null,
   async (operation) => {
     const scope = operation.scope === 'messages:read' ? 'messages:write' : 'messages:read';
@@ -99,7 +99,7 @@ each(
 );
 
 each(
-  'responds module_off where its module is off',
+  'responds module_off if its module is off',
   (operation) => operation.gate !== null,
   async (operation) => {
     expectRefusal(await some(operation, moduleless), 404, 'module_off');
@@ -114,7 +114,7 @@ each(
   },
 );
 
-each('responds not_found for an id that is none', hasPathId, async (operation) => {
+each('responds not_found for an invalid id', hasPathId, async (operation) => {
   const path = operation.path.replace(/\{\w+\}/g, '%20nope%20');
   expectRefusal(await some(operation, owner, path), 404, 'not_found');
 });
@@ -126,7 +126,7 @@ each('names the field that an empty body or query lacks', lacksWhenEmpty, async 
   expect(Object.keys((operation.body ?? operation.query)!.shape)).toContain(response.body.error.field);
 });
 
-each('refuses a limit of 0 and above its most, and a cursor that is none', isList, async (operation) => {
+each('rejects a limit of 0 or above the maximum, and an invalid cursor', isList, async (operation) => {
   const path = await seed.path(operation.path);
   const required = requiresQuery(operation) ? `booking_type=${await seed.id('booking_type_id')}&` : '';
   const most = operation.key === 'listFreeTimes' ? 1_000 : 100;
@@ -160,7 +160,7 @@ each('repeats its first response for the same Idempotency-Key, byte by byte', is
   expectRefusal(await send({ another: 'body' }), 400, 'invalid_request', 'Idempotency-Key');
 });
 
-each('refuses an Idempotency-Key that is none', isWrite, async (operation) => {
+each('rejects an invalid Idempotency-Key', isWrite, async (operation) => {
   for (const key of ['', 'é', 'x'.repeat(256)]) {
     const response = await owner.request(operation.method, await seed.path(operation.path), {
       body: {},
@@ -208,7 +208,7 @@ each(
     operation.response!.parse(response.body);
     for (const name of ['request-id', 'ratelimit', 'ratelimit-policy']) expect(response.headers.get(name)).toBeTruthy();
     const head = await owner.request('HEAD', path, keyFor(operation, owner));
-    // A clock's time is another by then, and one in a thousand is written without milliseconds; keys were used meanwhile.
+    // A clock's time has changed by then, and may have no milliseconds. Keys have a newer last use.
     const length = ['getSandboxClock', 'listApiKeys'].includes(operation.key)
       ? expect.any(Number)
       : Buffer.byteLength(response.text);

@@ -11,7 +11,7 @@ afterAll(async () => {
   await receiver?.stop();
 });
 
-/** Returns the webhooks that the receiver got, the first of each kind. */
+/** Returns the data of the first received webhook of each kind. */
 const told = () => {
   const events = receiver.received.map(({ body }) => JSON.parse(body));
   return new Map([...events].reverse().map((event) => [event.type as string, event.data]));
@@ -77,7 +77,7 @@ it("a customer's day: contact, consent, event, audience, deal, order, decline, a
   expect(declined.status).toBe('declined');
   await client.crm.deals.lose({ params: { deal_id: deal.id }, body: { reason: 'sold out' } });
 
-  // The decline is an event of the contact too, and removes it from the audience.
+  // The decline is also an event of the contact, and removes it from the audience.
   await waitFor('the contact to leave', async () => {
     return (await client.cdp.audiences.get({ params: audienceParams })).members === 0;
   });

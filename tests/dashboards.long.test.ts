@@ -5,18 +5,18 @@ import { metricsIn, readDashboards } from './dashboards.ts';
 import { type Load, startLoad } from './load.ts';
 import { findPrometheus, type Prometheus, startPrometheus } from './prometheus.ts';
 
-/** Panels that show nothing here, and why. */
+/** Panels without data in this test, with the reason. */
 const emptyHere = new Map([
-  ['API: Invalid keys refused with 429', 'nobody tries keys'],
-  ['API: Operations that fail', 'has the names of operations, and none of them responds with 500 or above'],
+  ['API: Invalid keys refused with 429', 'no client sends invalid keys'],
+  ['API: Failing operations', 'no operation responds with 5xx'],
 ]);
-/** Metrics that do not exist here, and why. */
+/** Metrics that do not exist in this test, with the reason. */
 const missingHere = new Map([
-  ['gateway_requests_unread_total', 'clients send HTTP that can be read'],
+  ['gateway_requests_unread_total', 'clients send valid HTTP'],
   ['gateway_rate_limit_fallback_total', 'Redis is available'],
 ]);
 
-/** Rounds a second of a loop, far above what this load needs and far below those of one that does not sleep. */
+/** Maximum iterations per second of a loop: far above the need of this load, far below a loop that does not sleep. */
 const mostRounds = 60;
 
 const program = await findPrometheus();
@@ -45,7 +45,7 @@ let load: Load | undefined;
     await platform?.stop();
   }, 60_000);
 
-  it('have data in every panel, under the names in its legend', async () => {
+  it('have data in every panel, with the labels of its legend', async () => {
     const panels = dashboards.flatMap((dashboard) => dashboard.queries);
     let missing: string[] = [];
     const isComplete = async () => {
@@ -58,18 +58,18 @@ let load: Load | undefined;
     expect(missing).toEqual([]);
   }, 180_000);
 
-  it('read metrics that exist, but for those that come with trouble', async () => {
+  it('read existing metrics, except those that only faults create', async () => {
     const names = [
       ...new Set(dashboards.flatMap(({ queries }) => queries.flatMap(({ expression }) => metricsIn(expression)))),
     ];
     const found = await Promise.all(names.map(async (name) => (await prometheus!.query(`count(${name})`)).length > 0));
     const missing = names.filter((_, index) => !found[index]);
-    // A busy machine makes some of the trouble by itself.
+    // A busy machine may cause some of these faults by itself.
     expect(missing.filter((name) => !missingHere.has(name))).toEqual([]);
     expect(names).toEqual(expect.arrayContaining([...missingHere.keys()]));
   });
 
-  it('show no loop that goes round for nothing', async () => {
+  it('show no busy loop', async () => {
     const rates = await prometheus!.query('max by (job, loop) (rate(platform_loop_rounds_total[1m]))');
     expect(rates.length).toBeGreaterThan(20);
     const names = rates.filter(({ value }) => value > mostRounds).map(({ labels }) => `${labels.job} ${labels.loop}`);
@@ -94,11 +94,11 @@ let load: Load | undefined;
   });
 });
 
-/** Returns what a panel's query lacks: any data, or a label of its legend. */
+/** Returns what a panel's query lacks: data, or a label of its legend. */
 async function lackOf({ panel, expression, legend }: { panel: string; expression: string; legend: string[] }) {
   if (emptyHere.has(panel)) return [];
   const samples = await prometheus!.query(expression);
-  if (samples.length === 0) return [`${panel}: no data by ${expression}`];
+  if (samples.length === 0) return [`${panel}: no data for ${expression}`];
   return legend
     .filter((label) => !samples.some(({ labels }) => labels[label]))
     .map((label) => `${panel}: no label ${label}`);

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Panel of a dashboard's file; a row has neither targets nor a unit. */
+/** Panel in a dashboard's file. A row has neither targets nor a unit. */
 export interface Panel {
   id: number;
   type: string;
@@ -13,7 +13,7 @@ export interface Panel {
   fieldConfig?: { defaults: { unit?: string } };
 }
 
-/** Dashboard as its file has it, and its queries as Prometheus takes them. */
+/** Dashboard from its file, with its queries for Prometheus. */
 export interface Dashboard {
   file: string;
   uid: string;
@@ -27,7 +27,7 @@ export interface Dashboard {
 export interface PanelQuery {
   /** Titles of dashboard and panel. */
   panel: string;
-  /** The expression, with every value of each variable. */
+  /** Expression that selects all values of each variable. */
   expression: string;
   /** Labels that the legend names. */
   legend: string[];
@@ -56,7 +56,7 @@ export function readDashboards(): Dashboard[] {
     });
 }
 
-/** Replaces Grafana's variables: those of the dashboard by "All", the window of a rate by a minute. */
+/** Replaces Grafana's variables: the dashboard's variables by "All", the rate interval by one minute. */
 function withAllValues(expression: string): string {
   return expression.replaceAll('$__rate_interval', '1m').replace(/"\$\w+"/g, '".*"');
 }

@@ -9,7 +9,7 @@ import { findPrometheus } from './prometheus.ts';
 
 const root = join(import.meta.dirname, '..');
 
-it('scales durations, windows and ages of the rules, and nothing else', () => {
+it('scales only durations, windows and ages of the rules', () => {
   const rules =
     'expr: max by (job) (queue_lag{queue="outbox"}) > 60\nfor: 2m\nexpr: rate(x{le="0.5"}[1h]) > 14.4 * 0.001\n';
   expect(scaleRules(rules, 60)).toBe(
@@ -20,7 +20,7 @@ it('scales durations, windows and ages of the rules, and nothing else', () => {
   expect(limits).toEqual([1, 1, 0, 5, 2, 15, 60, 0]);
 });
 
-it('a drill of bytes that are no event sees the alert, ends it with the tool, and finds nothing lost', async () => {
+it('a drill with invalid event bytes sees the alert, clears it with the tool, and loses nothing', async () => {
   if (!(await findPrometheus())) return;
   const lines: string[] = [];
   const world = await startWorld((line) => lines.push(line));

@@ -4,7 +4,7 @@ import { type Platform, startPlatform, type TestAccount, waitFor } from '@custom
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Story } from './story.ts';
 
-/** The examples of the reference are requests that a sandbox accepts. */
+/** Checks that a sandbox accepts the examples of the reference. */
 let platform: Platform;
 let account: TestAccount;
 let story: Story;
@@ -26,14 +26,14 @@ const send = async (...keys: string[]) => {
   for (const key of keys) await story.send(key);
 };
 
-/** Makes the next free times stand for those of a booking and of its move. */
+/** Replaces the example times of a booking and its reschedule with the next free times. */
 async function chooseTimes(): Promise<void> {
   const booking_type = story.numbers.booking_type_id!;
   const { data } = await account.testClient.calendar.freeTimes.list({ query: { booking_type, limit: 50 } });
   const starts = ['bookAppointment', 'rescheduleAppointment'].map(
     (key) => (examples[key]!.body as { starts_at: string }).starts_at,
   );
-  // The first may begin before it is booked.
+  // The first time may pass before it is booked.
   story.texts.set(starts[0]!, data[1]!.starts_at);
   story.texts.set(starts[1]!, data.at(-1)!.starts_at);
 }
@@ -97,7 +97,7 @@ it('webhooks', async () => {
     return (await account.testClient.webhooks.deliveries.list({ params: { endpoint_id } })).data[0]?.tries.length;
   });
   await send('redeliver', 'replayDeliveries');
-  // What it names does not exist.
+  // The example's resource does not exist.
   await story.send('triggerEvent', { isOther: true });
 });
 

@@ -16,7 +16,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 /**
- * Runs the guides as a reader would: their shell blocks in order, in one shell, each followed by what it should show; and their programs.
+ * Runs the guides as a reader would: their shell blocks in order in one shell, with a check of the shown output, and their programs.
  */
 const guides = [
   'agents',
@@ -55,15 +55,15 @@ const separator = '\u001e';
 
 interface Block {
   command: string;
-  /** JSON that the block's last line holds: `…` stands for anything. */
+  /** JSON in the block's last line. `…` matches anything. */
   shows: unknown;
 }
 
 let platform: Platform;
 let account: TestAccount;
-/** Has data, as the demo's sandbox has. */
+/** Account with data, like the demo's sandbox. */
 let used: TestAccount;
-/** Stands for the reader's own server and website: nothing leaves this machine. */
+/** Simulates the reader's own server and website, so that nothing leaves this machine. */
 let readersServer: Receiver;
 
 beforeAll(async () => {
@@ -99,11 +99,11 @@ describe.each(guides)('docs/%s.md', (name) => {
     }
   }, 60_000);
 
-  it('comes to its end, twice, in an account that has data', async () => {
+  it('completes twice in an account with data', async () => {
     const blocks = blocksOf(pageOf(name));
     const first = await run(blocks, used);
     expect(first.code === 0 ? 'all commands succeeded' : first).toBe('all commands succeeded');
-    // The second time some commands are refused, such as a product whose SKU is there: a reader's shell goes on.
+    // The second run rejects some commands, such as a product with an existing SKU. A reader's shell continues.
     const second = await run(blocks, used, '-uo');
     expect(second.code === 0 ? 'it came to its end' : second).toBe('it came to its end');
     expect(lastLineOf(second)).toBe(lastLineOf(first));
@@ -189,7 +189,7 @@ interface Ran {
   errors: string;
 }
 
-/** Returns the names of what the last command printed, without values: the same where it did the same. */
+/** Returns the field names that the last command printed, which are equal if it had the same effect. */
 function lastLineOf({ outputs }: Ran): string {
   const last = outputs.at(-2)!.trim().split('\n').at(-1)!;
   return last.startsWith('{') ? Object.keys(JSON.parse(last) as object).join() : '';
@@ -214,7 +214,7 @@ async function run(blocks: readonly Block[], { key, testKey }: TestAccount, opti
   return { code, outputs: output.split(separator), errors };
 }
 
-/** Returns whether a word is to be filled in by the reader: a name that is set to something with `…`. */
+/** Returns whether the reader must fill in a word: an assignment with `…`. */
 const isCredential = (word: string) => /^[A-Z_]+=/.test(word) && word.includes('…');
 const credentials: Record<string, string> = {
   'NUMBER_ID=…': 'NUMBER_ID=106540352242922',
@@ -225,7 +225,7 @@ const credentials: Record<string, string> = {
   'PROVIDER=https://provider.…/send': 'PROVIDER=https://provider.example/send',
 };
 
-/** Returns what equals JSON that has at least these properties and list entries, with any text in place of `…`. */
+/** Returns a matcher for JSON with at least these properties and list entries, with any text in place of `…`. */
 function matcherOf(shows: unknown): unknown {
   if (typeof shows === 'string' && shows.includes('…')) {
     return expect.stringMatching(`^${shows.split('…').map(RegExp.escape).join('.*')}$`);

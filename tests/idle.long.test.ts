@@ -13,7 +13,7 @@ let platform: Platform;
 let receiver: Receiver;
 let account: TestAccount;
 
-/** Processes that never look for what they were not told of: whatever happens here was woken, or its time was known. */
+/** Processes that poll for due work only once an hour, so all work here starts by a notification or a timer. */
 beforeAll(async () => {
   platform = await startPlatform({ env: { DUE_LOOK_SECONDS: '3600', WEBHOOKS_RETRY_SCHEDULE: '0,1s,1s' } });
   receiver = await startReceiver();
@@ -26,16 +26,16 @@ afterAll(async () => {
 
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
 
-it('a webhook that failed is tried again at its time', async () => {
+it('a failed webhook is retried on time', async () => {
   let tries = 0;
   receiver.respond = (_request, response) => response.writeHead(++tries < 3 ? 500 : 204).end();
   const webhook = { url: `${receiver.url}/retried`, events: ['contact.created'] };
   await account.client.webhooks.create({ body: webhook });
   await account.client.cdp.contacts.create({ body: { name: 'Ada', email: 'ada@example.com' } });
-  await waitFor('the third try', () => tries === 3);
+  await waitFor('the third attempt', () => tries === 3);
 });
 
-it('an audience has those who belong to it as soon as they do', async () => {
+it('an audience includes a new member at once', async () => {
   const rules = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'regular' }] };
   const audience = await account.client.cdp.audiences.create({ body: { name: 'Regulars', rules } });
   await account.client.cdp.contacts.create({ body: { name: 'Grace', email: 'grace@example.com', tags: ['regular'] } });
@@ -43,7 +43,7 @@ it('an audience has those who belong to it as soon as they do', async () => {
   await waitFor('the contact in it', async () => (await size()) === 1);
 });
 
-it('an event that could not be taken is tried again at its time', async () => {
+it('a failed event is retried on time', async () => {
   const sql = platform.database('calendar');
   const waiting = async () => (await sql`select from failed_events where account_id = ${account.id}`).length;
   await sql`alter table contacts rename to contacts_away`;
@@ -54,7 +54,7 @@ it('an event that could not be taken is tried again at its time', async () => {
 });
 
 it('a scheduled message goes out, also while another table of its service is locked', async () => {
-  // Time enough to be taken before it is due, on a machine that stalls too.
+  // Long enough to be accepted before it is due, even on a slow machine.
   const message = { to: '+4930901820', channels: [{ channel: 'sms' as const, body: 'Hello' }], send_at: inSeconds(8) };
   const { id, status } = await account.testClient.messages.send({ body: message });
   expect(status).toBe('scheduled');

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { integersOf } from './integers-of.ts';
 import { endSeeds, Seed } from './seed.ts';
 
-/** The last integer id. All accounts draw from one sequence, and one that replaces stages all day is there in two months. */
+/** The last integer id. All accounts share one sequence, and an account that replaces stages all day reaches it in two months. */
 const last = 2_147_483_647;
 /** Tables whose ids the API shows as integers, by service. */
 const numbered = {
@@ -28,7 +28,7 @@ beforeAll(async () => {
   account = await platform.account({ timezone: 'UTC' });
   await platform.admin('POST', `/admin/accounts/${account.id}/members`, { name: 'Ada', email: 'ada@example.com' });
   seed = new Seed(account, platform.clock.now());
-  // With it the agent has a workflow.
+  // This gives the agent a workflow.
   await seed.id('number');
 }, 60_000);
 afterAll(async () => {
@@ -41,11 +41,11 @@ const reads = operations.filter(
     method === 'GET' && modules.some((name) => name === service) && integersOf(params).length > 0,
 );
 
-it.each(reads.map(({ key, path }) => [key, path]))('%s reads what has the last one', async (_key, path) => {
+it.each(reads.map(({ key, path }) => [key, path]))('%s reads the resource with the last id', async (_key, path) => {
   expect(await account.request('GET', await seed.path(path))).toMatchObject({ status: 200 });
 });
 
-it('are drawn from 1 on again, and name what they are of, in this service and in others', async () => {
+it('restart at 1, and identify the right resource in this service and in others', async () => {
   const { client } = account;
   const pipeline = await client.crm.pipelines.create({
     body: { name: 'Second', stages: ['New', 'Won'].map((name) => ({ name })) },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Returns the names of a schema's integers; `starting_after` is a text that may be one. */
+/** Returns the names of a schema's integers, including `starting_after`, a string that may be an integer. */
 export function integersOf(schema: z.ZodObject | undefined): string[] {
   if (!schema) return [];
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { killAndSeeBack } from './processes.ts';
 import { openYear, type Year } from './year.ts';
 
-/** Events of the year after each of which a process is killed: those of its beginning, its middle and its end. */
+/** Events at the beginning, middle and end of the year. After each a process is killed. */
 const killedAfter = [
   { type: 'plan.expired', name: 'webhooks' },
   { type: 'audience.left', name: 'gateway' },
@@ -21,7 +21,7 @@ afterAll(async () => {
   await platform?.stop();
 }, 60_000);
 
-it('plays the year as it is whatever process is killed in the middle of it', async () => {
+it('plays the whole year correctly whatever process is killed', async () => {
   await year.begin();
   for (const { type, name } of killedAfter) {
     await waitFor(`${type} to be told`, () => year.told().some((event) => event.type === type), 120_000);

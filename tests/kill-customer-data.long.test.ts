@@ -8,7 +8,7 @@ import { retryingClient } from './setup.ts';
 const people = 5_000;
 /** Number of contact pairs that share an email. */
 const pairs = 40;
-/** Milliseconds after which the process is killed: the work takes several hundred. */
+/** Milliseconds until the process is killed. The work takes several hundred. */
 const moments = [15, 140, 300];
 
 let platform: ProcessPlatform;
@@ -42,7 +42,7 @@ async function killIn(ms: number): Promise<void> {
 
 describe('killed in the middle', () => {
   it.each(moments)(
-    '%d ms into it, the first computation of an audience is done whole, each member told once',
+    '%d ms in, the first computation of an audience completes, with one event per member',
     async (ms) => {
       const vips = { match: 'all' as const, conditions: [{ type: 'tag' as const, op: 'has' as const, tag: 'vip' }] };
       const { id } = await client.cdp.audiences.create({ body: { name: `VIPs ${ms}`, rules: vips } });
@@ -63,7 +63,7 @@ describe('killed in the middle', () => {
   );
 
   it.each(moments)(
-    '%d ms into it, a look for duplicates finds every pair, once',
+    '%d ms in, the search for duplicates finds every pair once',
     async (ms) => {
       await sql`delete from cdp.duplicates where account_id = ${accountId}`;
       await client.cdp.duplicates.find({ body: {} });
@@ -77,7 +77,7 @@ describe('killed in the middle', () => {
     60_000,
   );
 
-  it('merges are committed or rolled back: in the end each once, and nothing is left at who was merged', async () => {
+  it('merges are committed or rolled back: each happens once, and merged contacts keep no data', async () => {
     const { data } = await client.cdp.duplicates.list({ query: { limit: 100 } });
     const merged = data.map(({ contacts: [, newer] }) => newer.id);
     await client.cdp.events.record({ body: { events: merged.map((contact) => ({ contact, name: 'visited' })) } });

@@ -9,7 +9,7 @@ import { retryingClient } from './setup.ts';
 
 const kills = 4;
 const writers = 6;
-/** Milliseconds that the provider takes per message: some are in flight at every kill. */
+/** Milliseconds that the provider takes per message, so that some are in flight at every kill. */
 const responseMs = 250;
 
 let platform: ProcessPlatform;
@@ -37,7 +37,7 @@ afterAll(async () => {
 async function reportDelivered(sent: Sent): Promise<void> {
   const receipt = { type: 'receipt', id: idOf(sent), status: 'delivered', at: new Date().toISOString() };
   const hook = { gatewayUrl: platform.gatewayUrl, path: whatsappHook, secret: provider.secret };
-  await waitFor('the receipt to be taken', async () => (await callHook(hook, receipt)).status === 200, 60_000);
+  await waitFor('the receipt to be accepted', async () => (await callHook(hook, receipt)).status === 200, 60_000);
 }
 
 /** Accepted messages by reference, and those that the provider reported as delivered. */
@@ -46,7 +46,7 @@ const delivered = new Set<string>();
 const reports: Promise<void>[] = [];
 let sends = 0;
 
-/** Makes the provider slow, and has it report every other WhatsApp message as delivered; the others fall back to SMS. */
+/** Makes the provider slow. It reports every other WhatsApp message as delivered; the others fall back to SMS. */
 function respondSlowly(): void {
   provider.respond = (request, response) => {
     const sent = sentBy(request);
@@ -93,7 +93,7 @@ it(`sends nothing twice and loses nothing when it is killed ${kills} times while
   await Promise.all(writing);
   await waitFor('the last kill to be over', async () => (await send()) !== undefined);
 
-  // Tries of a killed process count as lost after 45 s: move their start back.
+  // Attempts of a killed process count as lost after 45 s. Moves their start back.
   await sql`
     update messaging.attempts set running_since = running_since - interval '1 minute' where running_since <= ${killedAt}`;
   await waitFor('every attempt to be over', async () => (await unfinished()) === 0, 40_000);

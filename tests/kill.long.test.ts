@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { killAndSeeBack } from './processes.ts';
 import { openCalendar, retryingClient } from './setup.ts';
 
-/** Number of kills, each of the next process in turn. */
+/** Number of kills. Each kills the next process in turn. */
 const moments = 21;
 const writers = 8;
 const servers: ServerName[] = ['postgres', 'nats', 'redis'];
@@ -40,7 +40,7 @@ async function killOne(name: string): Promise<void> {
   await killAndSeeBack(platform, name);
 }
 
-it(`loses and doubles nothing when any one process is killed, at ${moments} moments under load`, async () => {
+it(`loses and duplicates nothing when any one process is killed, at ${moments} moments under load`, async () => {
   const { contact, bookingType, startAt } = await openCalendar(client);
   await client.webhooks.create({ body: { url: receiver.url, events: ['contact.created', 'appointment.booked'] } });
   const acknowledged = { contacts: new Map<string, string>(), appointments: new Map<string, string>() };

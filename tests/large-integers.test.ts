@@ -94,7 +94,7 @@ describe('a body with a large integer', () => {
     ['POST', '/v1/cdp/audiences/preview', (value) => rules({ type: 'field', name: 'age', op: 'gt', value })],
     ['POST', '/v1/cdp/contacts', (value) => ({ fields: { age: value } })],
   ];
-  it.each(bodies)('%s %s is taken or refused with 400', async (method, path, bodyOf) => {
+  it.each(bodies)('%s %s is accepted or rejected with 400', async (method, path, bodyOf) => {
     const target = await seed.path(path);
     for (const value of large) {
       const response = await account.request(method, target, { body: await bodyOf(Number(value)) });

@@ -6,9 +6,9 @@ import { startOwnAi } from './own-ai.ts';
 import { callHook, startOwnProvider } from './own-provider.ts';
 import { hireAgent, openCalendar } from './setup.ts';
 
-/** An account that uses every module a little, and some of what is refused or fails. */
+/** Light load of one account on every module, including refused and failing requests. */
 export interface Load {
-  /** Sends a few requests to each module, and waits until the agent's plan has ended. */
+  /** Sends a few requests to each module and waits until the agent's plan has ended. */
   round(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function startLoad(platform: ProcessPlatform): Promise<Load> {
   };
 }
 
-/** Returns an envelope whose data no consumer can read: it is tried again. */
+/** Returns an envelope whose data no consumer can read, so consumers retry it. */
 function eventWithoutData(): string {
   const id = randomUUIDv7();
   const timestamp = new Date().toISOString();
@@ -79,7 +79,7 @@ async function completePlan(client: Client, agent_id: number, contact: string): 
   });
 }
 
-/** Sends what the platform refuses: an unknown path, too many requests of a key, a hook that is gone, a wrong signature. */
+/** Sends refused requests: an unknown path, too many requests of a key, a deleted hook, a wrong signature. */
 async function refusals(gatewayUrl: string, slowKey: string, hook: { path: string; secret: string }): Promise<void> {
   for (const _ of [1, 2, 3]) await rawRequest(gatewayUrl, 'GET', '/v1/me', { key: slowKey });
   await rawRequest(gatewayUrl, 'GET', '/v1/none', { key: slowKey });

@@ -3,7 +3,7 @@ import { type Platform, type RawResponse, startPlatform, type TestAccount, waitF
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callHook, idOf, type OwnProvider, startOwnProvider } from './own-provider.ts';
 
-/** Requests that Messages accepts and refuses at its limits: refusals name the invalid field and what would be right. */
+/** Checks requests at the limits of Messages. Errors name the invalid field and say what would be right. */
 let platform: Platform;
 let provider: OwnProvider;
 let account: TestAccount;
@@ -39,13 +39,13 @@ function expectRefusal(response: RawResponse, field: string, says: RegExp): void
   expect(error.message).toMatch(says);
 }
 
-describe('a message is refused', () => {
+describe('a message is rejected', () => {
   it.each<[string, () => object, string, RegExp]>([
     ['to an unknown contact', () => ({ contact: randomUUID(), channels: [sms] }), 'contact', /^contact must be/],
     ['to nobody', () => ({ channels: [sms] }), 'contact', /^contact or to is required$/],
     ['to a contact and an address', () => ({ contact, to, channels: [sms] }), 'to', /left out/],
     ['to a contact without an address', () => ({ contact: withoutPhone, channels: [sms] }), 'contact', /phone number/],
-    ['to a number that is none', () => ({ to: '+49123', channels: [sms] }), 'to', /phone number, such as \+/],
+    ['to an invalid number', () => ({ to: '+49123', channels: [sms] }), 'to', /phone number, such as \+/],
     ['to an email by sms', () => ({ to: 'ada@example.com', channels: [sms] }), 'to', /phone number, such as \+/],
     ['to a number by email', () => ({ to, channels: [{ ...sms, channel: 'email' }] }), 'to', /email address/],
     [
@@ -60,7 +60,7 @@ describe('a message is refused', () => {
       'channels',
       /^channels\[1\]\.channel .*PUT \/v1\/messages\/channels\/whatsapp$/,
     ],
-    ['by a channel that there is not', () => ({ to, channels: [{ ...sms, channel: 'fax' }] }), 'channels', /whatsapp/],
+    ['by an unknown channel', () => ({ to, channels: [{ ...sms, channel: 'fax' }] }), 'channels', /whatsapp/],
     [
       'by the same channel twice',
       () => ({ contact, channels: [sms, { ...sms, channel: 'email' }, { ...sms, body: 'Again' }] }),
@@ -69,8 +69,8 @@ describe('a message is refused', () => {
     ],
     ['by no channel', () => ({ to, channels: [] }), 'channels', /^channels .*1/],
     ['by six channels', () => ({ to, channels: Array(6).fill(sms) }), 'channels', /^channels .*5/],
-    ['without a text', () => ({ to, channels: [{ channel: 'sms' }] }), 'channels', /^channels\[0\]\.body /],
-    ['with an empty text', () => ({ to, channels: [{ ...sms, body: '' }] }), 'channels', /^channels\[0\]\.body .*1/],
+    ['without a body', () => ({ to, channels: [{ channel: 'sms' }] }), 'channels', /^channels\[0\]\.body /],
+    ['with an empty body', () => ({ to, channels: [{ ...sms, body: '' }] }), 'channels', /^channels\[0\]\.body .*1/],
     [
       'of 4,097 characters',
       () => ({ to, channels: [sms, { ...sms, body: 'x'.repeat(4_097) }] }),
@@ -92,7 +92,7 @@ describe('a message is refused', () => {
     expectRefusal(await send(body()), field, says);
   });
 
-  it('and nothing of it is stored', async () => {
+  it('and not stored', async () => {
     const { id, client } = await platform.account();
     await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });
     const body = { to: '+49123', channels: [{ channel: 'sms' as const, body: 'Hello' }] };
@@ -102,13 +102,13 @@ describe('a message is refused', () => {
   });
 });
 
-describe('a message is taken', () => {
+describe('a message is accepted', () => {
   it.each<[string, () => object]>([
     ['of 4,096 characters', () => ({ to, channels: [{ ...sms, body: 'x'.repeat(4_096) }] })],
     ['of 4,096 emoji', () => ({ to, channels: [{ ...sms, body: '😀'.repeat(4_096) }] })],
     ['by each channel once', () => ({ contact, channels: [sms, { ...sms, channel: 'email' }] })],
     ['that waits 10 s for a receipt', () => ({ to, channels: [{ ...sms, fallback_after_seconds: 10 }] })],
-    ['that waits three days for one', () => ({ to, channels: [{ ...sms, fallback_after_seconds: 259_200 }] })],
+    ['that waits three days for a receipt', () => ({ to, channels: [{ ...sms, fallback_after_seconds: 259_200 }] })],
     ['with a reference of 100', () => ({ to, channels: [sms], reference: '😀'.repeat(100) })],
     ['a minute ahead', () => ({ to, channels: [sms], send_at: inMs(60_000) })],
     [
@@ -179,7 +179,7 @@ describe('a channel is not set up', () => {
     expectRefusal(await put('email', { provider: 'smtp', settings }), 'settings', /^settings\.host /);
   });
 
-  it('under a name that there is not', async () => {
+  it('under an unknown name', async () => {
     const response = await put('fax', { provider: 'http', settings: { url: 'http://127.0.0.1:9/' } });
     const message = 'There is no such channel: channel must be whatsapp, sms or email';
     expect([response.status, response.body.error]).toEqual([404, { code: 'not_found', message }]);
@@ -207,15 +207,15 @@ describe('a hook', () => {
       401,
       'invalid_key',
     ],
-    ['a signature that is none', (body) => call(body, { signature: 'v1,x' }), 401, 'invalid_key'],
+    ['an invalid signature', (body) => call(body, { signature: 'v1,x' }), 401, 'invalid_key'],
     [
-      'another body than the signed one',
+      'a body that differs from the signed one',
       (body) => call({ ...body, more: 1 }, { signedBody: body }),
       401,
       'invalid_key',
     ],
     ['no signature', (body) => account.request('POST', hook, { body, key: null }), 401, 'invalid_key'],
-    ['an API key alone', (body) => account.request('POST', hook, { body }), 401, 'invalid_key'],
+    ['only an API key', (body) => account.request('POST', hook, { body }), 401, 'invalid_key'],
     ['5 min and 2 s ago', (body) => call(body, { at: new Date(inMs(-302_000)) }), 401, 'invalid_key'],
     ['5 min and 2 s ahead', (body) => call(body, { at: new Date(inMs(302_000)) }), 401, 'invalid_key'],
     ['an unknown token', (body) => call(body, {}, `/hooks/messages/${'x'.repeat(32)}`), 404, 'not_found'],
@@ -246,12 +246,12 @@ describe('a hook', () => {
     ['an id that is too long', { id: 'x'.repeat(201) }, 'id'],
     ['an empty id', { id: '' }, 'id'],
     ['an id with NUL', { id: 'a\0' }, 'id'],
-    ['a failure that is no boolean for good', { permanent: 'yes' }, 'permanent'],
-    ['no moment', { at: undefined }, 'at'],
-    ['a moment without an offset', { at: '2026-11-20T09:00:00' }, 'at'],
-    ['a message from nobody', { ...inbound, from: '' }, 'from'],
-    ['a name that is none', { ...inbound, name: 1 }, 'name'],
-    ['a message without a text', { ...inbound, body: undefined }, 'body'],
+    ['a permanent that is not a boolean', { permanent: 'yes' }, 'permanent'],
+    ['no time', { at: undefined }, 'at'],
+    ['a time without an offset', { at: '2026-11-20T09:00:00' }, 'at'],
+    ['a message without a sender', { ...inbound, from: '' }, 'from'],
+    ['an invalid name', { ...inbound, name: 1 }, 'name'],
+    ['a message without a body', { ...inbound, body: undefined }, 'body'],
   ])('called with %s responds 400 and stores nothing', async (_what, wrong, field) => {
     const before = await stored();
     const receipt = { type: 'receipt', id: 'p-1', status: 'delivered', at: inMs(0) };
@@ -259,7 +259,7 @@ describe('a hook', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('takes what is signed almost five minutes ago, and the same again', async () => {
+  it('accepts a call signed almost five minutes ago, also repeatedly', async () => {
     const { body } = await send({ to, channels: [sms] });
     const { attempt } = await waitFor('the message', () => provider.sent().find(({ message }) => message === body.id));
     const receipt = { type: 'receipt', id: idOf({ attempt }), status: 'delivered', at: inMs(0) };

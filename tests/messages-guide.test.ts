@@ -13,7 +13,7 @@ import { type Platform, rawRequest, startPlatform, type TestAccount, waitFor } f
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Sent } from './own-provider.ts';
 
-/** Checks docs/messages.md: its words and its program. guides.test.ts makes its calls. */
+/** Checks the terms and the program of docs/messages.md. guides.long.test.ts runs its calls. */
 const page = readFileSync(new URL('../docs/messages.md', import.meta.url), 'utf8');
 
 interface Shown {
@@ -38,13 +38,13 @@ afterAll(async () => {
 it('the page names every status, reason, template and placeholder', () => {
   const names = [messageStatus, attemptStatus, attemptReason, receiptStatus].flatMap(({ options }) => options);
   const words = new Set(page.split(/[^a-z_]+/));
-  // Too late is said of an appointment, not of a channel.
+  // Every name must be a word of the page.
   expect(names.filter((name) => !words.has(name))).toEqual([]);
   expect(templateNames.filter((name) => !page.includes(`\`${name}\``) && !page.includes(`"${name}"`))).toEqual([]);
   expect(placeholders.filter((name) => !page.includes(`\`{{${name}}}\``))).toEqual([]);
 });
 
-it('the provider that the page shows sends, refuses, reports receipts and what customers write', async () => {
+it("the page's provider sends and rejects messages, and reports receipts and inbound messages", async () => {
   const { client } = account;
   const asked: Sent[] = [];
   let failure: (Error & { isPermanent?: boolean }) | undefined;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type ConsumerInfo, type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 
-/** Requests that have to be served while a server is unavailable. */
+/** Number of requests that must succeed while a server is unavailable. */
 const requestsMeanwhile = 150;
 
 let cluster: NatsCluster;
@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const recorder = 'webhooks-public-events';
 
-/** Returns whether all servers have all of a stream, or of a consumer. */
+/** Returns whether all servers have the whole stream or consumer. */
 function isWhole({ cluster: group }: Pick<StreamInfo | ConsumerInfo, 'cluster'>): boolean {
   const others = group?.replicas ?? [];
   return others.length === natsServers - 1 && others.every(({ current, offline }) => current && !offline);
@@ -45,20 +45,21 @@ const recorderOf = () => manager.consumers.info(platform.env('cdp').BUS_PREFIX!,
 const isRecorderWhole = async () => isWhole(await recorderOf());
 
 /**
- * Waits until every server has all of the stream, and of the consumer that records events: it has a group of its own, which would lose two of three if
- * the next server were killed before.
+ * Waits until every server has the whole stream and the whole consumer that records events. The consumer has its own group, which would lose two of three members if
+ * the next server were killed earlier.
  */
 async function whole(): Promise<void> {
   const stream = platform.env('cdp').BUS_PREFIX!;
   const isStreamWhole = async () => isWhole(await manager.streams.info(stream));
   await waitFor('every server to have the stream', isStreamWhole, 60_000);
-  // NATS 2.9.10 leaves a consumer without a leader, or one server without it, at times, for good. Both that the runbook of consumers that lag knows for it are done,
-  // first what is quicker here: it is removed, and the service makes it again and passes over what it has taken; or the servers are restarted.
-  const isMended = () => waitFor('the consumer', isRecorderWhole, 45_000).catch(() => false);
+  // NATS 2.9.10 sometimes leaves a consumer without a leader, or one server without the consumer, permanently. This applies the two remedies
+  // of the runbook for lagging consumers, the faster one first: the consumer is deleted, and the service recreates it and skips the events
+  // that it has processed; otherwise the servers are restarted.
+  const isRecovered = () => waitFor('the consumer', isRecorderWhole, 45_000).catch(() => false);
   for (const index of cluster.urls.keys()) {
-    if (await isMended()) return;
-    await manager.consumers.delete(stream, recorder).catch(() => undefined); // it may be gone, or none may lead yet
-    if (await isMended()) return;
+    if (await isRecovered()) return;
+    await manager.consumers.delete(stream, recorder).catch(() => undefined); // it may be deleted, or may have no leader yet
+    if (await isRecovered()) return;
     cluster.kill(index);
     await startAgain(index);
     await waitFor('every server to have the stream', isStreamWhole, 60_000);
@@ -70,14 +71,14 @@ async function startAgain(index: number): Promise<void> {
   await waitFor('the server to start', () => cluster.start(index).then(() => true));
 }
 
-it('has the stream on every server, with the bounds that the settings say', async () => {
+it('has the stream on every server, with the limits of the settings', async () => {
   await whole();
   const stream = platform.env('cdp').BUS_PREFIX!;
   const { config } = await manager.streams.info(stream);
   expect([config.num_replicas, config.max_bytes, config.discard]).toEqual([natsServers, 1_024 * 1_048_576, 'old']);
 });
 
-it('gets new bounds for the stream that is there, with its events', async () => {
+it('changes the limits of an existing stream and keeps its events', async () => {
   const { client } = await platform.account();
   await client.cdp.contacts.create({ body: { name: 'Ada' } });
   const { NATS_URL, BUS_PREFIX } = platform.env('cdp') as Record<'NATS_URL' | 'BUS_PREFIX', string>;
@@ -96,7 +97,7 @@ it('gets new bounds for the stream that is there, with its events', async () => 
       settings: { NATS_REPLICAS, NATS_STREAM_MIB },
     });
     const event = { id: randomUUID(), kind: 'order.created', audience: 'internal', sequence: 1, envelope: '{}' };
-    await waitFor('the stream to take events', () => bus.publish({ ...event, trace: undefined }).then(() => true));
+    await waitFor('the stream to accept events', () => bus.publish({ ...event, trace: undefined }).then(() => true));
     const { config, state } = await manager.streams.info(BUS_PREFIX);
     expect([config.num_replicas, config.max_bytes]).toEqual([NATS_REPLICAS, NATS_STREAM_MIB * 1_048_576]);
     expect(state.first_seq).toBe(before.first_seq);
@@ -105,12 +106,12 @@ it('gets new bounds for the stream that is there, with its events', async () => 
   await whole();
 }, 120_000);
 
-it('serves every request and loses no event while any one of its servers is killed', async () => {
+it('serves every request and loses no event while any one server is killed', async () => {
   const startedAt = new Date();
   const made: string[] = [];
   const failures: unknown[] = [];
   let isOver = false;
-  /** Settled while clients go on: servers that catch up beside a full load on few processors may never have all. */
+  /** Resolved while clients send. They pause while servers catch up, which may never finish under full load on few cores. */
   let going = Promise.withResolvers<void>();
   going.resolve();
   const client = async () => {
@@ -154,18 +155,19 @@ it('serves every request and loses no event while any one of its servers is kill
   };
   const all = () => waitFor('the events', async () => (await recorded()).length >= made.length, 60_000);
   await all().catch(async () => {
-    // Of servers before 2.9.16 two may lead at once, and what one acknowledged is lost. What the stream has must come; the rest, the runbook brings.
+    // Before NATS 2.9.16 two servers may lead at once, which loses acknowledged events. Events in the stream must arrive; the runbook recovers the rest.
     const lacking = new Set(made).difference(new Set(await recorded()));
     const missed = lacking.intersection(await contactsOfStream());
     const state = await recorderOf().catch((error: Error) => error.message);
-    if (missed.size > 0) throw new Error(`${missed.size} events of the stream have not come: ${JSON.stringify(state)}`);
+    if (missed.size > 0)
+      throw new Error(`${missed.size} events of the stream did not arrive: ${JSON.stringify(state)}`);
     await platform.admin('POST', '/admin/events/republish', { since: startedAt.toISOString(), service: 'cdp' });
     await all();
   });
   expect((await recorded()).sort()).toEqual(made.sort());
 }, 600_000);
 
-/** Returns the contacts whose events the stream has. */
+/** Returns the contacts whose events are in the stream. */
 async function contactsOfStream(): Promise<Set<string>> {
   const stream = platform.env('cdp').BUS_PREFIX!;
   const found = new Set<string>();

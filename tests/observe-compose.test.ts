@@ -8,14 +8,14 @@ const root = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const [main, observe] = [read('docker-compose.yml'), read('docker-compose.observe.yml')];
 
-/** Returns the blocks of a compose file's services by name. */
+/** Returns the services' blocks of a Compose file by name. */
 function blocksOf(compose: string): Map<string, string> {
   const services = compose.slice(compose.indexOf('\nservices:\n'), compose.indexOf('\nvolumes:\n'));
   const blocks = services.split(/\n {2}(?=[a-z]+:)/).slice(1);
   return new Map(blocks.map((block) => [block.slice(0, block.indexOf(':')), block]));
 }
 
-/** Returns the networks that are listed first in a text, such as those of a service's block. */
+/** Returns the first list of networks in a text, such as a service's block. */
 function networksOf(text: string): string[] {
   const [, names = ''] = /\n +networks: \[([^[\]\n]+)\]/.exec(text) ?? [];
   return names.split(', ');
@@ -26,7 +26,7 @@ const watched = [...blocksOf(observe)].filter(([name]) => platform.has(name));
 const watchers = [...blocksOf(observe)].filter(([name]) => !platform.has(name));
 
 describe('docker-compose.observe.yml', () => {
-  it('sends what every process measures to the collector', () => {
+  it("sends every process's metrics to the collector", () => {
     const processes = [...platform].filter(([, block]) => block.includes('<<: *environment')).map(([name]) => name);
     expect(watched.map(([name]) => name)).toEqual(processes);
     for (const [, block] of watched) expect(block).toMatch(/\*(?:observed|to-collector)\b/);
@@ -40,14 +40,14 @@ describe('docker-compose.observe.yml', () => {
     expect(platform.get('gateway')).toContain('\n      services:\n');
   });
 
-  it('gives no watcher a network of the servers, of the control plane or of the outside, nor any process one of theirs', () => {
+  it('connects no watcher to networks of servers, control plane or outside, and no process to networks of watchers', () => {
     const theirs = watchers.flatMap(([, block]) => networksOf(block));
     expect([...new Set(theirs)].sort()).toEqual(['observe', 'operators', 'services']);
     expect(watched.filter(([, block]) => block.includes('networks:'))).toEqual([]);
     expect(observe).toContain('\n  observe: { internal: true }\n');
   });
 
-  it('publishes ports on this machine alone', () => {
+  it('publishes ports only on this machine', () => {
     const ports = watchers.flatMap(([, block]) => /ports: \['([^']+)'\]/.exec(block)?.[1] ?? []);
     expect(ports).toHaveLength(3);
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
@@ -65,7 +65,7 @@ describe('docker-compose.observe.yml', () => {
     }
   });
 
-  it('mounts files that are there', () => {
+  it('mounts existing files', () => {
     const mounted = [...observe.matchAll(/\.\/deploy\/observe\/([\w.-]+):/g)].map(([, path]) => path!);
     const found = ['collector.yml', 'dashboards', 'grafana', 'jaeger.yml', 'prometheus.yml'];
     expect(readdirSync(join(root, 'deploy/observe'))).toEqual(expect.arrayContaining(found));
@@ -74,7 +74,7 @@ describe('docker-compose.observe.yml', () => {
 });
 
 const promtool = await findPrometheus('promtool');
-(promtool ? it : it.skip)('prometheus.yml is one that Prometheus takes', () => {
+(promtool ? it : it.skip)('Prometheus accepts prometheus.yml', () => {
   const { command, env } = promtool!;
   const file = join(root, 'deploy/observe/prometheus.yml');
   const { status, stdout } = spawnSync(command, ['check', 'config', file], { env, encoding: 'utf8', timeout: 20_000 });

@@ -46,7 +46,7 @@ const createContact = async () => {
 };
 const told = (name: string) => receiver.received.some(({ body }) => JSON.parse(body).data.contact.name === name);
 
-it('fails no request while Redis is unavailable, and uses it again when it is back', async () => {
+it('fails no request while Redis is unavailable, and uses Redis again when it is back', async () => {
   await platform.stopServer('redis');
   const created = [];
   for (let index = 0; index < 50; index++) created.push(await createContact());
@@ -55,7 +55,7 @@ it('fails no request while Redis is unavailable, and uses it again when it is ba
   expect((await createContact()).status).toBe(201);
 });
 
-it('takes writes while NATS is unavailable; their events arrive when it is back', async () => {
+it('accepts writes while NATS is unavailable; their events arrive when NATS is back', async () => {
   await platform.stopServer('nats');
   const written: Awaited<ReturnType<typeof createContact>>[] = [];
   for (let index = 0; index < 20; index++) written.push(await createContact());
@@ -71,7 +71,7 @@ const withStatus = async (message_id: string, status: string) =>
     return message.status === status && message;
   });
 
-it('shows a message whole within a second while webhooks hang, and says that they cannot be asked', async () => {
+it('shows a complete message within a second while webhooks hangs, and says that webhooks is unavailable', async () => {
   await client.messages.channels.put({ params: { channel: 'sms' }, body: provider.settings });
   const channels = [{ channel: 'sms' as const, body: 'Hello' }];
   const { id } = await client.messages.send({ body: { to: '+4930901820', channels } });
@@ -79,7 +79,7 @@ it('shows a message whole within a second while webhooks hang, and says that the
   expect(whole.webhooks_unavailable).toBe(false);
   await whileHanging(platform, 'webhooks', async () => {
     let tookMs = Number.POSITIVE_INFINITY;
-    // A machine that stalls may take longer: then it is asked for again, ten times at most.
+    // A slow machine may take longer, so the request is repeated at most ten times.
     for (let asked = 0; tookMs >= 1_000 && asked < 10; asked++) {
       const startedAtMs = performance.now();
       const shown = await client.messages.get({ params: { message_id: id } });
@@ -88,13 +88,13 @@ it('shows a message whole within a second while webhooks hang, and says that the
     }
     expect(tookMs).toBeLessThan(1_000);
   });
-  await waitFor('webhooks to say again', async () => {
+  await waitFor('webhooks to be available', async () => {
     return (await client.messages.get({ params: { message_id: id } })).webhooks_unavailable === false;
   });
 });
 
 /** Returns whether a message is postponed, which no response shows. */
-async function isPutOff(message: string): Promise<boolean> {
+async function isPostponed(message: string): Promise<boolean> {
   const sql = postgres(platform.databaseUrl, { max: 1 });
   try {
     const rows = await sql`
@@ -105,7 +105,7 @@ async function isPutOff(message: string): Promise<boolean> {
   }
 }
 
-it('sends what a contact is to know while customer data hang; what needs their consent waits for them', async () => {
+it('sends service messages while customer data hangs; marketing messages wait for the consent', async () => {
   const contact = await client.cdp.contacts.create({ body: { name: 'Carla', phone: '+4930901821' } });
   const consent = { channel: 'sms' as const, purpose: 'marketing' as const, state: 'granted' as const };
   await client.cdp.contacts.consents.record({ params: { contact_id: contact.id }, body: consent });
@@ -118,7 +118,7 @@ it('sends what a contact is to know while customer data hang; what needs their c
   let offer = '';
   await whileHanging(platform, 'cdp', async () => {
     offer = await send('marketing', 'An offer');
-    await waitFor('it to be put off', () => isPutOff(offer));
+    await waitFor('it to be postponed', () => isPostponed(offer));
     const notice = await send('service', 'A notice');
     expect(await withStatus(notice, 'sent')).toMatchObject({ to: contact.phone, contact: { name: 'Carla' } });
     expect([got(), (await withStatus(offer, 'sending')).attempts]).toMatchObject([
@@ -130,7 +130,7 @@ it('sends what a contact is to know while customer data hang; what needs their c
   expect(got()).toEqual(['Known', 'A notice', 'An offer']);
 });
 
-it('responds 503 with Retry-After while PostgreSQL is unavailable, and recovers without a restart of its own', async () => {
+it('responds 503 with Retry-After while PostgreSQL is unavailable, and recovers without a restart', async () => {
   const pids = platform.processNames.map((name) => platform.pidOf(name));
   await platform.stopServer('postgres');
   for (let index = 0; index < 5; index++) {

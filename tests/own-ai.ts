@@ -9,11 +9,11 @@ export interface PlannedStep {
   params: Record<string, unknown>;
 }
 
-/** The account's own OpenAI-compatible AI on loopback: plans these steps, whatever the prompt. */
+/** The account's own OpenAI-compatible AI on loopback. Plans the same steps for any prompt. */
 export interface OwnAi extends Receiver {
   /** Settings of an account that uses it. */
   settings: { base_url: string; api_key: string; model: string };
-  /** Steps that it plans from now on. */
+  /** Steps that the AI plans from now on. */
   steps: PlannedStep[];
 }
 

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Channel } from '@customer-platform/contracts/messaging';
 import { type RawResponse, type Received, type Receiver, rawRequest, startReceiver } from '@customer-platform/testkit';
 
-/** Message that an `http` provider gets. */
+/** Message that an `http` provider receives. */
 export interface Sent {
   message: string;
   attempt: string;
@@ -12,16 +12,16 @@ export interface Sent {
   body: string;
 }
 
-/** The account's own provider on loopback: accepts every message with an id, unless its `respond` is set. */
+/** The account's own provider on loopback. Accepts every message with an id, unless `respond` is set. */
 export interface OwnProvider extends Receiver {
   secret: string;
   /** Settings of a channel that uses it. */
   settings: { provider: 'http'; settings: { url: string; secret: string } };
-  /** Returns the messages that it got, oldest first. */
+  /** Returns the received messages, oldest first. */
   sent(): Sent[];
 }
 
-/** Returns the id under which it accepts a message. */
+/** Returns the id with which the provider accepts a message. */
 export const idOf = ({ attempt }: Pick<Sent, 'attempt'>): string => `p-${attempt}`;
 
 export const sentBy = ({ body }: Pick<Received, 'body'>): Sent => JSON.parse(body) as Sent;
@@ -40,11 +40,11 @@ export async function startOwnProvider(): Promise<OwnProvider> {
   });
 }
 
-/** Faults of a hook call; by default it is valid. */
+/** Faults of a hook call, which is valid by default. */
 interface HookOptions {
   at?: Date;
   signature?: string;
-  /** What is signed instead of the body. */
+  /** Signed instead of the body. */
   signedBody?: object;
 }
 

@@ -19,9 +19,9 @@ afterAll(async () => {
   await pooler?.stop();
 });
 
-it('carries a customer through every module, with more requests at once than it has connections', async () => {
+it('serves a customer in every module, with more concurrent requests than connections', async () => {
   const { key } = await platform.account();
-  // A service that all wait for may be too slow for another that asks it: 503, and the client asks again.
+  // An overloaded service may be too slow for another service: the client gets 503 and retries.
   const client = retryingClient(platform.gatewayUrl, key);
   const receiver = await startReceiver();
   try {
@@ -49,7 +49,7 @@ it('carries a customer through every module, with more requests at once than it 
   }
 }, 120_000);
 
-it('runs what may take longer than a request: audiences, and duplicates over a table of the transaction', async () => {
+it("runs work that takes longer than a request: audiences, and duplicates with a transaction's temporary table", async () => {
   const { client } = await platform.account();
   const [older, newer] = [
     await client.cdp.contacts.create({ body: { phone: '030 901820', tags: ['vip'] } }),
@@ -68,7 +68,7 @@ it('runs what may take longer than a request: audiences, and duplicates over a t
   expect(pairs.map(({ contacts }) => contacts.map((each) => each.id).sort())).toEqual([[older.id, newer.id].sort()]);
 }, 60_000);
 
-it('is refused where the role has no settings of its own, or migrations have no way past the pooler', async () => {
+it('does not start if the role lacks its settings, or migrations cannot bypass the pooler', async () => {
   const { crm } = (await import('@customer-platform/crm' as string)) as { crm: Parameters<typeof startService>[0] };
   const env = platform.env('crm');
   await expect(startService(crm, { ...env, DATABASE_DIRECT_URL: '' })).rejects.toThrow(

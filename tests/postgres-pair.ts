@@ -19,7 +19,7 @@ interface Pair {
   stop(): Promise<void>;
 }
 
-/** Starts a pair of servers, whose primary acknowledges a commit once the standby has it where it is `synchronous`; `stop` ends them and deletes their data. */
+/** Starts a pair of servers. If `synchronous`, the primary acknowledges a commit once the standby has it. `stop` ends both and deletes their data. */
 async function startPair({ synchronous }: { synchronous: boolean }): Promise<Pair> {
   const directory = newDataFolder();
   const [port, standbyPort] = [await freePort(), await freePort()];
@@ -62,7 +62,7 @@ export interface PairedPlatform {
   stop(): Promise<void>;
 }
 
-/** Starts services on a pair of servers; `databaseEnv` returns a service's settings from its URL at the primary and the hosts of both. */
+/** Starts services on a pair of servers. `databaseEnv` returns a service's settings from its URL at the primary and both hosts. */
 export async function startOnPair(
   services: readonly TestedService[],
   { synchronous }: { synchronous: boolean },
@@ -95,7 +95,7 @@ function configure({ cwd }: ServerProcess, settings: string): void {
   appendFileSync(join(cwd, 'postgresql.auto.conf'), settings);
 }
 
-/** Does `work` on a connection of its own. */
+/** Runs `work` on a separate connection. */
 export async function askServer<Result>(url: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> {
   const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => undefined });
   try {

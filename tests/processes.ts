@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { type ProcessPlatform, waitFor } from '@customer-platform/testkit';
 
-/** Kills a process and waits until it is up again. Returns a time between its end and the start of the next process. */
+/** Kills a process and waits until it is up again. Returns a time between its end and the next process's start. */
 export async function killAndSeeBack(platform: ProcessPlatform, name: string): Promise<Date> {
   const before = await waitFor(`${name} to run`, () => platform.pidOf(name));
   platform.kill(name);
@@ -10,7 +10,7 @@ export async function killAndSeeBack(platform: ProcessPlatform, name: string): P
   return killedAt;
 }
 
-/** Runs `work` while a process hangs: it neither responds nor ends. */
+/** Runs `work` while a process hangs: it neither responds nor exits. */
 export async function whileHanging(platform: ProcessPlatform, name: string, work: () => Promise<void>): Promise<void> {
   const pid = await waitFor(`${name} to run`, () => platform.pidOf(name));
   process.kill(pid, 'SIGSTOP');
@@ -21,7 +21,7 @@ export async function whileHanging(platform: ProcessPlatform, name: string, work
   }
 }
 
-/** Sends a signal to each of the processes that is still there. */
+/** Sends a signal to each process that still runs. */
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
@@ -37,7 +37,7 @@ export function childrenOf(parent: number): number[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {
-      // After the name in parentheses: state and parent.
+      // State and parent follow the name in parentheses.
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
       return Number(stat[1]) === parent ? [Number(name)] : [];
     } catch {

@@ -5,7 +5,7 @@ import { findProgram, type Program } from '@customer-platform/deploy/servers/ser
 import { startServer } from '@customer-platform/deploy/supervisor/managed-process';
 import { newDataFolder, programsFolder } from '@customer-platform/testkit';
 
-/** Series or result of a query: its labels and its latest value. */
+/** Series in a query's result, with its labels and latest value. */
 export interface Sample {
   labels: Record<string, string>;
   value: number;
@@ -20,23 +20,23 @@ export interface Alert {
 
 /** Prometheus of a test. */
 export interface Prometheus {
-  /** Returns what an instant query gives now; a sample without a value (NaN) is left out. Throws where the query is wrong. */
+  /** Returns the result of an instant query, without NaN values. Throws if the query is invalid. */
   query(expression: string): Promise<Sample[]>;
-  /** Returns the alerts of the rules that it was started with. */
+  /** Returns the alerts of its rules. */
   alerts(): Promise<Alert[]>;
   stop(): Promise<void>;
 }
 
-/** Returns Prometheus's program, or one of its package's; undefined where neither PATH nor Debian has it. */
+/** Returns a program of Prometheus; undefined if neither PATH nor Debian has it. */
 export async function findPrometheus(program: 'prometheus' | 'promtool' = 'prometheus'): Promise<Program | undefined> {
   const wanted = { program, debianPackage: 'prometheus', cacheDirectory: programsFolder() };
   return await findProgram({ ...wanted, say: (line) => console.log(line) }).catch((error: Error) => {
-    console.warn(`left out: ${error.message}`);
+    console.warn(`skipped: ${error.message}`);
     return undefined;
   });
 }
 
-/** Starts Prometheus on loopback, which scrapes each job's port and evaluates `rules`, each a file's text, once a second. */
+/** Starts Prometheus on loopback. Once a second it scrapes each job's port and evaluates `rules`, each the text of a file. */
 export async function startPrometheus(
   program: Program,
   jobs: Record<string, number>,

@@ -3,27 +3,27 @@ import { testCertificate } from '@customer-platform/testkit/test-certificate';
 
 export type Attack = 'slow heads' | 'slow bodies' | 'unread responses' | 'pipelined requests';
 
-/** Who attacks, and how. */
+/** Attack, and the clients that run it. */
 export interface Attackers {
   attack: Attack;
   /** URL of the proxy. */
   url: string;
-  /** Loopback addresses that they come from. */
+  /** Loopback addresses of the clients. */
   addresses: string[];
-  /** Connections of all of them together. */
+  /** Total number of connections. */
   connections: number;
   key?: string;
   certificate?: string;
 }
 
-/** An attack that goes on until it is stopped. */
+/** Attack that runs until it is stopped. */
 export interface RunningAttack {
-  /** Connections on which it is under way, and those that have ended. */
+  /** Number of connections on which the attack has begun, and that have ended. */
   state: { begun: number; ended: number };
   stop(): Promise<void>;
 }
 
-/** Starts an attack in a thread of its own. */
+/** Starts an attack in a separate thread. */
 export function startAttack(attackers: Attackers): RunningAttack {
   const workerData = { ...attackers, certificate: testCertificate };
   const worker = new Worker(new URL('./proxy-attacks.ts', import.meta.url), { workerData });

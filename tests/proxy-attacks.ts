@@ -3,7 +3,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Attack, Attackers } from './proxy-attackers.ts';
 
-/** Runs one attack in a thread of its own, so that it takes no time of the process that measures. Says how far it is after each change. */
+/** Runs one attack in a separate thread, so that it does not slow the measuring thread. Reports its progress after each change. */
 const { attack, url, addresses, connections, key, certificate } = workerData as Attackers;
 const { hostname, port } = new URL(url);
 const auth = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`;
@@ -11,7 +11,7 @@ const head = (line: string, more = '') => `${line} HTTP/1.1\r\nHost: x\r\n${auth
 const state = { begun: 0, ended: 0 };
 const say = () => parentPort!.postMessage(state);
 
-/** Pipelined requests of a connection: as many as nginx takes of one. */
+/** Pipelined requests per connection: nginx's maximum. */
 const pipelined = 1_000;
 
 const attacks: Record<Attack, (socket: TLSSocket, again: () => void) => void> = {
@@ -25,7 +25,7 @@ const attacks: Record<Attack, (socket: TLSSocket, again: () => void) => void> = 
   },
   'unread responses': (socket) => {
     socket.write(head('GET /v1/cdp/contacts?limit=100', '\r\n').repeat(20));
-    // Once the first bytes are here it reads no more.
+    // Stops reading after the first bytes.
     socket.once('data', () => {
       socket.pause();
       begin();

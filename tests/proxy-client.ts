@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { testCertificate } from '@customer-platform/testkit/test-certificate';
 
-/** A request by way of the proxy. */
+/** Request through the proxy. */
 export interface Sent {
   method?: string;
   path: string;
@@ -14,19 +14,19 @@ export interface Sent {
   body?: string | Buffer;
 }
 
-/** What came back. */
+/** Response through the proxy. */
 export interface Received {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
 }
 
-/** A client of the proxy, with one connection that is kept alive. */
+/** Client of the proxy with one keep-alive connection. */
 export class ProxyClient {
   readonly #url: string;
   readonly #agent: Agent;
 
-  /** @param localAddress address that it comes from */
+  /** @param localAddress the client's address */
   constructor(url: string, localAddress = '127.0.0.1') {
     this.#url = url;
     this.#agent = new Agent({ keepAlive: true, maxSockets: 1, ca: testCertificate, localAddress });
@@ -48,13 +48,13 @@ export class ProxyClient {
     return response;
   }
 
-  /** Returns the milliseconds that each of some requests took, one after the other. */
+  /** Sends requests one after another. Returns the milliseconds that each took. */
   async timesOf(count: number, sent: Sent): Promise<number[]> {
     const times: number[] = [];
     for (let index = 0; index < count; index++) {
       const beganMs = performance.now();
       const { status } = await this.send(sent);
-      if (status !== 200) throw new Error(`the request was refused with ${status}`);
+      if (status !== 200) throw new Error(`the request failed with status ${status}`);
       times.push(performance.now() - beganMs);
     }
     return times;
@@ -65,14 +65,14 @@ export class ProxyClient {
   }
 }
 
-/** Writes text to a connection of its own, and returns everything that comes until it closes, or is cut off. */
+/** Writes text to a new connection. Returns everything received until it closes or is reset. */
 export async function writeRaw(url: string, written: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), ca: testCertificate });
   socket.write(written);
   let read = '';
   socket.setEncoding('utf8').on('data', (chunk: string) => (read += chunk));
-  // What is refused before it has been read whole is cut off in the end.
+  // The proxy resets a connection after it rejects a partly read request.
   socket.on('error', () => undefined);
   await new Promise((resolve) => socket.once('close', resolve));
   return read;

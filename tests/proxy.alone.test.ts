@@ -25,7 +25,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** Headers that differ from one response to the next, or that each server has of its own. */
+/** Headers that differ between responses or between servers. */
 const ofEachResponse = ['date', 'server', 'connection', 'keep-alive', 'request-id', 'transfer-encoding'];
 const ratesLeft = /^ratelimit/;
 
@@ -40,14 +40,14 @@ describe('a request', () => {
     ['that lists', { path: '/v1/cdp/contacts?limit=1' }],
     ['with HEAD', { method: 'HEAD', path: '/v1/cdp/contacts?limit=1' }],
     ['with OPTIONS', { method: 'OPTIONS', path: '/v1/cdp/contacts' }],
-    ['of a path that is nothing', { path: '/v1/nothing/../here%2f' }],
+    ['of an unknown path', { path: '/v1/nothing/../here%2f' }],
     ['of the document', { path: '/v1/openapi.json', headers: { 'accept-encoding': 'identity' } }],
     [
       'with a body above the limit of its operation',
       { method: 'POST', path: '/v1/cdp/contacts', body: `"${'x'.repeat(1_500_000)}"` },
     ],
-    ['with a head above 16 KiB', { path: '/v1/me', headers: { 'x-long': 'x'.repeat(17_000) } }],
-  ])('%s has the response that the gateway gives', async (_, sent) => {
+    ['with headers above 16 KiB', { path: '/v1/me', headers: { 'x-long': 'x'.repeat(17_000) } }],
+  ])('%s has the same response as at the gateway', async (_, sent) => {
     const { key } = account;
     const { method = 'GET', path, headers = {}, body } = sent;
     const expected = await rawRequest(platform.gatewayUrl, method, path, {
@@ -64,7 +64,7 @@ describe('a request', () => {
     expect(given['request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('that is repeated says so, and its rate is told', async () => {
+  it('that is repeated has Idempotent-Replayed and rate limit headers', async () => {
     const [body, headers] = ['{"name":"Ada"}', { 'idempotency-key': 'proxy-1' }];
     const sent = { method: 'POST', path: '/v1/cdp/contacts', key: account.key, headers, body };
     const [first, second] = [await client.send(sent), await client.send(sent)];
@@ -85,7 +85,7 @@ describe('a request', () => {
     expect([status, JSON.parse(text)]).toEqual([201, expect.objectContaining({ title: 'lines.txt' })]);
   });
 
-  it('by HTTP/2 is served, also one that the gateway refuses by itself after several MiB', async () => {
+  it('by HTTP/2 is served, also one that the gateway rejects after several MiB', async () => {
     const session = connect(proxy.url, { ca: testCertificate });
     try {
       const head = { ':method': 'POST', ':path': '/v1/cdp/contacts', 'content-type': 'application/json' };
@@ -110,7 +110,7 @@ describe('the address of a client', () => {
     return status;
   };
 
-  it('reaches the gateway, whatever the client says', async () => {
+  it('reaches the gateway, and cannot be forged by the client', async () => {
     const key = await platform.issueKey(account.id, { allowed_addresses: ['127.0.0.21'] });
     expect(await from(proxy.url, '127.0.0.21', key)).toBe(200);
     expect(await from(proxy.url, '127.0.0.21', key, '127.0.0.22')).toBe(200);
@@ -118,7 +118,7 @@ describe('the address of a client', () => {
     expect(await from(proxy.url, '127.0.0.22', key, '127.0.0.21')).toBe(403);
   });
 
-  it('is the one that a balancer says, where one is named', async () => {
+  it("is taken from a configured balancer's header", async () => {
     const key = await platform.issueKey(account.id, { allowed_addresses: ['2001:db8::/64'] });
     const behind = await startProxy(platform.gatewayUrl, { balancer: '127.0.0.31' });
     try {
@@ -132,7 +132,7 @@ describe('the address of a client', () => {
 });
 
 describe('the stream of events', () => {
-  it('has each event at once: nothing of it waits in the proxy', async () => {
+  it('delivers each event at once, without buffering in the proxy', async () => {
     const reader = new ProxyClient(proxy.url, '127.0.0.23');
     const stream = await reader.open({ path: '/v1/events/stream', key: account.key });
     expect([stream.statusCode, stream.headers['content-type']]).toEqual([200, 'text/event-stream; charset=utf-8']);
@@ -149,12 +149,12 @@ describe('the stream of events', () => {
   });
 });
 
-describe('what the proxy refuses itself has the envelope:', () => {
+describe("the proxy's own errors have the envelope:", () => {
   const head = (raw: string) => raw.slice(0, raw.indexOf('\r\n\r\n')).split('\r\n');
   const bodyOf = (raw: string) => JSON.parse(raw.slice(raw.indexOf('\r\n\r\n') + 4));
 
   it.each([
-    ['what is no HTTP', 'NONSENSE\r\n\r\n', 400],
+    ['invalid HTTP', 'NONSENSE\r\n\r\n', 400],
     ['a request without Host', 'GET / HTTP/1.1\r\n\r\n', 400],
     ['a path above the root', 'GET /../x HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['TRACE', 'TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 405],
@@ -179,12 +179,12 @@ describe('what the proxy refuses itself has the envelope:', () => {
     );
   });
 
-  it('a path of its own', async () => {
+  it('an internal path of the proxy', async () => {
     const { status, text } = await client.send({ path: '/-/limited' });
     expect([status, JSON.parse(text).error.code]).toEqual([404, 'not_found']);
   });
 
-  it('a gateway that is not there', async () => {
+  it('an unreachable gateway', async () => {
     const alone = await startProxy('http://127.0.0.1:1');
     const lonely = new ProxyClient(alone.url);
     try {
@@ -196,14 +196,14 @@ describe('what the proxy refuses itself has the envelope:', () => {
     }
   });
 
-  it('too many requests under way of one address, and of no other', async () => {
+  it('too many concurrent requests of one address, but not of others', async () => {
     const path = '/v1/cdp/contacts';
     const [most, more] = [128, 20];
     const attackers = { url: proxy.url, addresses: ['127.0.0.24'], connections: most + more };
     const attack = startAttack({ ...attackers, attack: 'slow bodies' });
     const [same, other] = [new ProxyClient(proxy.url, '127.0.0.24'), new ProxyClient(proxy.url, '127.0.0.25')];
     try {
-      await waitFor('the end of those that are too many', () => attack.state.ended >= more);
+      await waitFor('the end of the excess requests', () => attack.state.ended >= more);
       const refused = await same.send({ path, key: account.key });
       expect([attack.state.ended, refused.status]).toEqual([more, 429]);
       expect([refused.headers['retry-after'], JSON.parse(refused.text).error.code]).toEqual(['1', 'rate_limited']);
@@ -215,31 +215,31 @@ describe('what the proxy refuses itself has the envelope:', () => {
     }
   });
 
-  it('plain HTTP is led to HTTPS', async () => {
+  it('plain HTTP is redirected to HTTPS', async () => {
     const { status, headers } = await fetch(`${proxy.plainUrl}/docs?x=1`, { redirect: 'manual' });
     expect([status, headers.get('location')]).toEqual([308, 'https://127.0.0.1/docs?x=1']);
   });
 });
 
-/** Most that a neighbour's p99 may be while strangers attack. */
+/** Maximum p99 of another customer during an attack, in milliseconds. */
 const neighbourP99Ms = 250;
 const requests = 200;
 const rounds = 3;
 
-describe('the p99 of a neighbour stays under 250 ms while strangers', () => {
+describe('the p99 of another customer stays under 250 ms while attackers', () => {
   const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
   let stranger: TestAccount;
 
   beforeAll(async () => {
     stranger = await platform.account();
-    // A page that fills the buffers of a connection many times.
+    // A page much larger than a connection's buffers.
     const fields = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field_${index}`, 'x'.repeat(1_000)]));
     for (let index = 0; index < 10; index++) {
       await stranger.client.cdp.contacts.create({ body: { name: `Contact ${index}`, fields } });
     }
   });
 
-  /** Returns the best p99 of up to three rounds: a machine that is busy with other things disturbs one of them. */
+  /** Returns the best p99 of up to three rounds, because other work on the machine may disturb a round. */
   async function p99Ms(): Promise<number> {
     const neighbour = new ProxyClient(proxy.url, '127.0.0.9');
     let best = Number.POSITIVE_INFINITY;
@@ -257,17 +257,12 @@ describe('the p99 of a neighbour stays under 250 ms while strangers', () => {
   });
 
   it.each<[string, Attack, boolean, number]>([
-    ['hold 300 connections with heads of a byte a second', 'slow heads', false, 300],
-    ['send bodies of a byte a second, without a key', 'slow bodies', false, 300],
-    ['send bodies of a byte a second, with a key', 'slow bodies', true, 300],
-    ['read nothing of large lists on 150 connections', 'unread responses', true, 150],
-    [
-      'pipeline 1,000 requests on each of 60 connections, again and again, without a key',
-      'pipelined requests',
-      false,
-      60,
-    ],
-    ['pipeline 1,000 requests on each of 60 connections, again and again, with a key', 'pipelined requests', true, 60],
+    ['hold 300 connections with headers of one byte a second', 'slow heads', false, 300],
+    ['send bodies of one byte a second, without a key', 'slow bodies', false, 300],
+    ['send bodies of one byte a second, with a key', 'slow bodies', true, 300],
+    ['do not read large lists on 150 connections', 'unread responses', true, 150],
+    ['repeatedly pipeline 1,000 requests on each of 60 connections, without a key', 'pipelined requests', false, 60],
+    ['repeatedly pipeline 1,000 requests on each of 60 connections, with a key', 'pipelined requests', true, 60],
   ])(
     '%s',
     async (_name, attack, hasKey, connections) => {

@@ -5,7 +5,7 @@ import { openApiDocument } from '@customer-platform/contracts/openapi';
 import { deliveryReason, deliveryStatus } from '@customer-platform/contracts/webhooks';
 import { expect, it } from '@jest/globals';
 
-/** Checks docs/*.md against the contracts. guides.long.test.ts runs what the pages show. */
+/** Checks docs/*.md against the contracts. guides.long.test.ts runs the pages' commands. */
 const folder = new URL('../docs/', import.meta.url);
 const pageOf = (file: string) => readFileSync(new URL(file, folder), 'utf8');
 
@@ -29,7 +29,7 @@ it('every method of a client that a page calls is an operation of the API', () =
   expect(called.filter(({ name }) => !names.has(name) && !own.test(name))).toEqual([]);
 });
 
-it('no command of a public page has a comment: zsh, the shell of macOS, takes it for arguments when it is pasted', () => {
+it('no command of a public page has a comment, because zsh on macOS treats pasted comments as arguments', () => {
   const lines = publicPages().flatMap((file) =>
     [...pageOf(file).matchAll(/^ *```sh\n([\s\S]*?)```/gm)].flatMap(([, block]) =>
       withoutQuotes(block!)
@@ -41,19 +41,19 @@ it('no command of a public page has a comment: zsh, the shell of macOS, takes it
   expect(lines.filter((line) => /(?:^| )#/.test(line))).toEqual([]);
 });
 
-/** Returns the files that the site's manifest lists. The reference has no file: the site draws it. */
+/** Returns the files that the site's manifest lists. The reference has no file, because the site generates it. */
 function publicPages(): string[] {
   const manifest = readFileSync(new URL('../packages/docs-site/src/manifest.ts', import.meta.url), 'utf8');
   const files = [...manifest.matchAll(/ file: '([\w-]+\.md)'/g)].map(([, file]) => file!);
   return files.filter((file) => file !== 'reference.md');
 }
 
-/** Returns commands without what stands in quotes, so that a `#` in a text does not count. */
+/** Returns commands without quoted strings, so that a `#` in a string does not count. */
 function withoutQuotes(commands: string): string {
   return commands.replaceAll('\\"', '').replaceAll(/'[^']*'|"[^"]*"/g, "''");
 }
 
-/** Returns a name of the client for Python as the client for TypeScript has it: `free_times` is `freeTimes`. */
+/** Converts a method name of the Python client to the TypeScript client's: `free_times` becomes `freeTimes`. */
 function camelCase(name: string): string {
   return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -6,7 +6,7 @@ import { freePort } from '@customer-platform/deploy/local-port';
 import { type Platform, startPlatform, startReceiver, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
-/** Follows docs/quickstart.md as a reader would: its programs, and its commands of the client. */
+/** Runs the programs and commands of docs/quickstart.md as a reader would. */
 const page = readFileSync(new URL('../docs/quickstart.md', import.meta.url), 'utf8');
 const commandLine = new URL('../packages/client/src/cli/main.ts', import.meta.url).pathname;
 const deadlineMs = 60_000;
@@ -72,7 +72,7 @@ it('shows the fallback and the reminder at the receiver once the clock was advan
   await waitFor('the reminder', () => sentNow() === sent + 1, deadlineMs);
 }, 240_000);
 
-it('shows the tries of an endpoint that refuses', async () => {
+it('shows the attempts at an endpoint that rejects deliveries', async () => {
   const refusing = await startReceiver();
   refusing.respond = (_, response) => response.writeHead(405).end();
   try {
@@ -82,7 +82,7 @@ it('shows the tries of an endpoint that refuses', async () => {
     const { id } = JSON.parse(await expectDone([...request, 'POST', '/v1/webhooks', '-d', body])) as { id: string };
     const list = async () => await expectDone([commandLine, 'deliveries', 'list', '--endpoint', id]);
     await expectDone([commandLine, ...wordsOf('trigger order.declined')]);
-    await waitFor('the first try', async () => / pending +[12] +405 /.test(await list()), deadlineMs);
+    await waitFor('the first attempt', async () => / pending +[12] +405 /.test(await list()), deadlineMs);
     await expectDone([commandLine, ...wordsOf('clock advance 10m')]);
     expect(await list()).toMatch(/ pending +3 +405 /);
     await expectDone([...request, 'DELETE', `/v1/webhooks/${id}`]);
@@ -91,7 +91,7 @@ it('shows the tries of an endpoint that refuses', async () => {
   }
 }, 120_000);
 
-/** Returns the words of a command of the page, which has to be there. */
+/** Returns the words of a command, which the page must contain. */
 function wordsOf(command: string): string[] {
   expect(page).toContain(`npx customer-platform ${command}`);
   return command.split(' ');
@@ -119,7 +119,7 @@ function run(args: string[], env: Record<string, string> = {}): Run {
   return one;
 }
 
-/** Returns what a program printed, which has to succeed. */
+/** Runs a program that must succeed. Returns its output. */
 async function expectDone(args: string[]): Promise<string> {
   const one = run(args);
   const code = await one.ended;

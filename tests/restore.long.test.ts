@@ -23,7 +23,7 @@ const makeContacts = async (...names: string[]) => {
   for (const name of names) await client.cdp.contacts.create({ body: { name } });
 };
 
-/** Returns the contacts whose events webhooks recorded, by name; a duplicate name is an event that was processed twice. */
+/** Returns the names of contacts whose events webhooks recorded. A duplicate name means that an event was processed twice. */
 async function recorded(): Promise<string[]> {
   const { data } = await client.events.list({ query: { type: 'contact.created', limit: 100 } });
   return data.map((event) => (event.data as { contact: { name: string } }).contact.name).sort();
@@ -75,7 +75,7 @@ async function emptyTheBus(): Promise<void> {
   await platform.startServer('nats');
 }
 
-it('recovers every event once on an empty bus: taken, published and not yet taken, not yet published at the dump', async () => {
+it('recovers every event once on an empty bus: processed, published or unpublished at the dump', async () => {
   await makeContacts('taken');
   await untilRecorded('taken');
   await whileWebhooksLag(async () => {
@@ -90,14 +90,14 @@ it('recovers every event once on an empty bus: taken, published and not yet take
   await untilRecorded('taken', 'published', 'unpublished', 'lost');
 
   await restore(emptyTheBus);
-  // Published in the minutes before: sent again to the server that was started again, without being asked.
+  // Events of the last minutes are sent again automatically to the restarted server.
   await untilRecorded('taken', 'published', 'unpublished');
   expect(await republish()).toBeGreaterThanOrEqual(2);
   await makeContacts('new');
   await untilRecorded('taken', 'published', 'unpublished', 'new');
 }, 240_000);
 
-it('recovers every event once on the bus as it was left, whose consumers are ahead of the database', async () => {
+it('recovers every event once on an unchanged bus, whose consumers are ahead of the database', async () => {
   await makeContacts('taken');
   await untilRecorded('taken');
   await whileWebhooksLag(async () => {
@@ -116,7 +116,7 @@ it('recovers every event once on the bus as it was left, whose consumers are ahe
   await untilRecorded('taken', 'published', 'new', 'newest');
 }, 240_000);
 
-it('sends again by itself what the bus acknowledged and lost, as when its machine lost power', async () => {
+it('resends automatically events that the bus acknowledged and lost, as after a power failure', async () => {
   await makeContacts('taken');
   await untilRecorded('taken');
   const data = platform.dataOf('nats');

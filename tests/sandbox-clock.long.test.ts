@@ -3,7 +3,7 @@ import { mergeContacts, type Platform, startPlatform, startReceiver, waitFor } f
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dayMs, openYear, type Year } from './year.ts';
 
-/** A year of a sandbox is played within seconds: what is due happens at its time, in its order, and nothing else is touched. */
+/** Fast-forwards a sandbox by a year: due work happens on time and in order, and nothing else changes. */
 let platform: Platform;
 let year: Year;
 beforeAll(async () => {
@@ -15,18 +15,18 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-it('plays a year: everything that falls due on the way happens at its time, in the order of its time', async () => {
+it('plays a year: all due work happens on time and in order', async () => {
   await year.begin();
   await year.ready();
   await year.expectPlayed();
 }, 1_000_000);
 
-it('leaves the live account as it is', async () => {
+it('does not change the live account', async () => {
   const contact = await year.live.cdp.contacts.create({ body: { name: 'Lee', phone: '+4930901821' } });
   expect(Math.abs(Date.parse(contact.created_at) - Date.now())).toBeLessThan(dayMs);
 });
 
-it('runs on from there: what is made now is due by this clock', async () => {
+it('continues from there: new work is due by the sandbox clock', async () => {
   const { client } = year;
   const { now } = await client.sandbox.clock.get();
   const sendAt = new Date(Date.parse(now) + 8_000).toISOString();
@@ -39,7 +39,7 @@ it('runs on from there: what is made now is due by this clock', async () => {
   expect(Date.parse(sent.attempts[0]!.started_at)).toBeGreaterThanOrEqual(Date.parse(sendAt));
 });
 
-it('what is refused since it is past by this clock is told what time that is', async () => {
+it('the error about a past time names the time of the sandbox clock', async () => {
   const { client } = year;
   const { now } = await client.sandbox.clock.get();
   const channels = [{ channel: 'sms' as const, body: 'Soon' }];
@@ -51,7 +51,7 @@ it('what is refused since it is past by this clock is told what time that is', a
   expect(Date.parse(told!)).toBeLessThanOrEqual(Date.parse((await client.sandbox.clock.get()).now));
 });
 
-describe('what is bound to days is so by this clock', () => {
+describe('periods of days follow the sandbox clock', () => {
   async function advance(client: Client, days: number): Promise<void> {
     const { now } = await client.sandbox.clock.get();
     await client.sandbox.clock.advance({
@@ -103,7 +103,7 @@ describe('what is bound to days is so by this clock', () => {
     }
   }, 180_000);
 
-  it('a try waits as long as Retry-After asks, and an endpoint that only failed for five days is switched off', async () => {
+  it('an attempt waits for Retry-After, and an endpoint that fails for five days is disabled', async () => {
     const receiver = await startReceiver();
     try {
       receiver.respond = (_request, response) => response.writeHead(503, { 'retry-after': '7200' }).end();
@@ -114,7 +114,7 @@ describe('what is bound to days is so by this clock', () => {
       await client.cdp.contacts.create({ body: { name: 'Ada' } });
       const tries = async () =>
         (await client.webhooks.deliveries.list({ params: { endpoint_id } })).data[0]?.tries ?? [];
-      await waitFor('the first try', async () => (await tries()).length === 1);
+      await waitFor('the first attempt', async () => (await tries()).length === 1);
       await advance(client, 0.5);
       const [first, again] = (await tries()).map(({ at }) => Date.parse(at));
       expect(again! - first!).toBeGreaterThanOrEqual(7_200_000);

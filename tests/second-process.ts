@@ -4,15 +4,15 @@ import { freePort } from '@customer-platform/deploy/local-port';
 import { isAlive, spawnManaged, stopChild } from '@customer-platform/deploy/supervisor/managed-process';
 import { joinSockets, waitFor } from '@customer-platform/testkit';
 
-/** A second process of a deployable, at a port of its own beside the one that the platform runs. */
+/** Second process of a deployable, at a separate port, next to the platform's own process. */
 export interface SecondProcess {
   port: number;
   pid: number;
-  /** Ends it as an operator does; returns whether it ended by itself, with 0. */
+  /** Ends the process as an operator does. Returns whether it exited with 0 without being killed. */
   stop(): Promise<boolean>;
 }
 
-/** Starts it, and waits until it is ready. `env` is added to its environment. */
+/** Starts a second process with additional `env` and waits until it is ready. */
 export async function startSecond(
   deployable: Deployable,
   deployment: Deployment,
@@ -25,7 +25,7 @@ export async function startSecond(
       ? { ...deployment, gatewayPort: port, adminPort }
       : { ...deployment, ports: { ...deployment.ports, [name]: port } };
   const described = describeProcess(deployable, own);
-  // The control plane of the platform's own gateway takes the traces, as those of all others.
+  // The control plane of the platform's own gateway receives the traces, like those of all other processes.
   const { OTEL_EXPORTER_OTLP_ENDPOINT } = describeProcess(deployable, deployment).env;
   const managed = {
     ...described,
@@ -45,10 +45,10 @@ export async function startSecond(
   };
 }
 
-/** A balancer of connections on this machine: each goes to the next process that takes it. */
+/** Balancer on this machine. Each connection goes to the next process that accepts it. */
 export interface Balancer {
   url: string;
-  /** Ports of the processes that connections go to from now on. */
+  /** Ports of the processes that get new connections. */
   ports: number[];
   stop(): Promise<void>;
 }

@@ -2,16 +2,16 @@ import { type TestAccount, waitFor } from '@customer-platform/testkit';
 import { type OwnAi, startOwnAi } from './own-ai.ts';
 import { hireAgent } from './setup.ts';
 
-/** Allowed endpoint address where nothing listens: for tests in which no delivery matters. */
+/** Allowed endpoint URL where nothing listens, for tests in which no delivery matters. */
 const nowhere = 'http://127.0.0.1:9/';
 
-/** Returns the next Monday at 10:00 UTC plus `weeks` weeks: within the seeded hours, beyond every minimum notice. */
+/** Returns the next Monday at 10:00 UTC plus `weeks` weeks, which is within the seeded hours and beyond every minimum notice. */
 export function nextMonday(now: Date, weeks = 0): Date {
   const days = ((8 - now.getUTCDay()) % 7 || 7) + weeks * 7;
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + days, 10));
 }
 
-/** AI of the seeds' agents; started for the first plan. */
+/** AI of the seeds' agents. The first plan starts it. */
 let ai: Promise<OwnAi> | undefined;
 
 /** Stops servers that seeds have started. */
@@ -22,7 +22,7 @@ export async function endSeeds(): Promise<void> {
 
 type Id = string | number;
 
-/** Ids of one resource of each kind in an account, by path parameter; each is created when it is first requested. */
+/** Ids of one resource of each kind in an account, by path parameter. Each is created on first use. */
 export class Seed {
   readonly #account: TestAccount;
   readonly #now: Date;
@@ -34,7 +34,7 @@ export class Seed {
     this.#now = now;
   }
 
-  /** Returns the id for a path parameter; throws if there is no maker, so that no operation is left out. */
+  /** Returns the id for a path parameter. Throws if there is no maker, so that no operation is skipped. */
   id(name: string): Promise<Id> {
     const make = makers[name];
     if (!make) throw new Error(`the seed has no ${name}: add the resource to tests/seed.ts`);
@@ -56,7 +56,7 @@ export class Seed {
 type Make = (client: TestAccount['client'], id: (name: string) => Promise<Id>, now: Date) => Promise<Id>;
 
 const contact = { name: 'Ada', phone: '+4930901820', email: 'ada@example.com', external_id: 'seed' };
-const everyone = {
+const allContacts = {
   match: 'all' as const,
   conditions: [{ type: 'tag' as const, op: 'has_not' as const, tag: 'none' }],
 };
@@ -85,8 +85,8 @@ const makers: Record<string, Make> = {
     return contact.external_id;
   },
   audience_id: async (client) =>
-    (await client.cdp.audiences.create({ body: { name: 'Everybody', rules: everyone } })).id,
-  // Two contacts of its own, so that changes of the others do not affect the pair.
+    (await client.cdp.audiences.create({ body: { name: 'All contacts', rules: allContacts } })).id,
+  // Separate contacts, so that changes of other contacts do not affect the pair.
   duplicate_id: async (client) => {
     const twins = ['Bea', 'Bea B.'].map((name) =>
       client.cdp.contacts.create({ body: { name, email: 'bea@example.com' } }),
@@ -141,7 +141,7 @@ const makers: Record<string, Make> = {
     await publish(client, params);
     return 1;
   },
-  // An agent and a contact of its own, so that changes of the others do not prevent the plan.
+  // A separate agent and contact, so that changes of others do not prevent the plan.
   plan_id: async (client) => {
     ai ??= startOwnAi();
     await setUpSms(client);

@@ -2,7 +2,7 @@ import { pagesOf, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { askServer, type PairedPlatform, startOnPair } from './postgres-pair.ts';
 
-/** Contacts that are made before the primary is killed, and after it. */
+/** Number of contacts created before the primary is killed, and after it. */
 const madeEach = 100;
 
 let paired: PairedPlatform;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => paired?.stop(), 60_000);
 
-it('goes on with a standby that is promoted, without a restart, and has every write that was acknowledged', async () => {
+it('continues with a promoted standby without a restart, and keeps every acknowledged write', async () => {
   const { pair, platform } = paired;
   const account = await platform.account();
   const acknowledged: string[] = [];
@@ -33,7 +33,7 @@ it('goes on with a standby that is promoted, without a restart, and has every wr
   await more();
   process.kill(pair.primary.pid, 'SIGKILL');
   await askServer(pair.standbyUrl, (sql) => sql`select pg_promote()`);
-  // The bound of waitFor is the one that is promised: 30 s.
+  // waitFor's timeout of 30 s is the promised maximum.
   await more();
   isOver = true;
   await Promise.all(clients);

@@ -6,20 +6,20 @@ import { bodyOf } from './body-of.ts';
 const isId = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 
-/** Addresses of examples at which a test must not ask anybody, and what stands for them. */
+/** External addresses in examples, and local replacements for tests. */
 const addresses: Record<string, string> = {
   'https://hooks.salon-aurora.example/customer-platform': 'http://127.0.0.1:9/',
   'https://ai.example.com/v1': 'http://127.0.0.1:9/v1',
   'smtp.salon-aurora.example': '127.0.0.1',
 };
 
-/** Sends the contracts' examples to a sandbox, in which the ids of the examples are replaced by those of what was created. */
+/** Sends the contracts' examples to a sandbox. Replaces the examples' ids with those of the created resources. */
 export class Story {
   /** Keys of the operations that were sent. */
   readonly sent = new Set<string>();
   /** Integer ids by parameter, such as `booking_type_id`. */
   readonly numbers: Record<string, number> = {};
-  /** Replacements of texts in examples: of UUIDs, addresses and times. */
+  /** Replacements of strings in examples: UUIDs, addresses and times. */
   readonly texts = new Map<string, string>(Object.entries(addresses));
   readonly #account: TestAccount;
 
@@ -27,7 +27,7 @@ export class Story {
     this.#account = account;
   }
 
-  /** Sends an operation's example and returns the response's body; its ids stand for the example's unless `isOther`. Throws where it is refused. */
+  /** Sends an operation's example and returns the response's body. Its ids replace the example's unless `isOther`. Throws if it fails. */
   // biome-ignore lint/suspicious/noExplicitAny: responses of every operation
   async send(key: string, { isOther = false } = {}): Promise<any> {
     const operation = operations.find((each) => each.key === key)!;
@@ -48,7 +48,7 @@ export class Story {
     return String(this.numbers[name] ?? this.texts.get(example) ?? example);
   }
 
-  /** Makes the ids of a response stand for those at the same places of its example. */
+  /** Maps the ids in an example to the ids at the same places of the response. */
   #learn(example: unknown, response: unknown): void {
     if (isId(example) && isId(response)) this.texts.set(example, response);
     if (typeof example !== 'object' || example === null || typeof response !== 'object' || response === null) return;

@@ -23,7 +23,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 const common = { BUS_PREFIX: `three-${randomUUID()}`, CONTEXT_SECRET: `three-${randomUUID()}`, LOG_LEVEL: 'silent' };
 const serverBefore = process.env.TEST_DATABASE_URL!;
 
-/** A PostgreSQL of its own with the services that have their data there. */
+/** Separate PostgreSQL server with the services whose data it has. */
 interface Machine {
   server: Awaited<ReturnType<typeof startServer>>;
   services: StartedServices;
@@ -78,7 +78,7 @@ async function schemasOf({ database }: Machine): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-it('each service has its data on a server of its own, and what happens in one is told to the others', async () => {
+it('each service has its data on its own server, and events reach other services', async () => {
   expect([await schemasOf(crm), await schemasOf(cdp)]).toEqual([['crm'], ['cdp']]);
   const { client } = account;
   await client.webhooks.create({ body: { url: receiver.url, events: ['deal.created', 'contact.created'] } });
@@ -88,7 +88,7 @@ it('each service has its data on a server of its own, and what happens in one is
   expect(deal.contact).toMatchObject({ id: contact.id });
 });
 
-it('a server that is gone is 503 for its service alone, which goes on when the server is back', async () => {
+it('a stopped server causes 503 only for its service, which recovers when the server is back', async () => {
   await crm.server.stop();
   const gone = await account.request('POST', '/v1/crm/deals', { body: { title: 'another' } });
   expect([gone.status, gone.body.error.code]).toEqual([503, 'service_unavailable']);

@@ -16,12 +16,12 @@ interface Span {
   spanId: string;
   parentSpanId: string | undefined;
   isError: boolean;
-  /** Traces that it is linked with. */
+  /** Ids of linked traces. */
   links: string[];
   attributes: Record<string, unknown>;
 }
 
-/** Names of the metrics that were exported, and number of exports. */
+/** Names of exported metrics, and number of exports. */
 const metrics = new Set<string>();
 let exports = 0;
 let collector: Receiver;
@@ -63,7 +63,7 @@ function takeMetrics(body: Otlp): void {
 const admin = (path: string): Promise<RawResponse> =>
   rawRequest(platform.adminUrl, 'GET', path, { key: platform.adminToken });
 
-/** Returns the spans that operators see of a request so far. */
+/** Returns the spans of a request that operators see so far. */
 async function spansOf(id: string): Promise<Span[]> {
   const { body } = await admin(`/admin/traces/${id}`);
   return (body.resourceSpans ?? []).flatMap((ofResource: Otlp) => {
@@ -87,7 +87,7 @@ function valuesOf(attributes: Otlp): Record<string, unknown> {
 }
 
 const bookings = '/v1/calendar/appointments';
-/** The spans of a booking, each with the one above it. */
+/** Spans of a booking, each with its parent. */
 const edges: [string, string][] = [
   [`calendar POST ${bookings}`, `gateway POST ${bookings}`],
   ['calendar INSERT appointments', `calendar POST ${bookings}`],
@@ -99,7 +99,7 @@ const edges: [string, string][] = [
   ['webhooks POST', 'webhooks deliver webhook'],
 ];
 
-it('shows a booking as one trace, from the request to the first try of its webhook', async () => {
+it('shows a booking as one trace, from the request to the first attempt of its webhook', async () => {
   const account = await platform.account();
   const { contact, bookingType, startAt } = await openCalendar(retryingClient(platform.gatewayUrl, account.key));
   const client = retryingClient(platform.gatewayUrl, account.key);
@@ -157,7 +157,7 @@ it('shows a booking as one trace, from the request to the first try of its webho
   expect(told.headers.traceparent).toContain(list.data[0].trace_id);
 });
 
-it('has refused requests with their account, key, address and error code, and hides those without a valid key', async () => {
+it('has refused requests with account, key, address and error code, and hides requests without a valid key', async () => {
   const modules = { crm: { on: false } };
   const account = await platform.account({ rate_limit: { per_minute: 1, burst: 3 }, modules });
   const post = (path: string, body: object) =>
@@ -211,7 +211,7 @@ it('has refused requests with their account, key, address and error code, and hi
   expect(await listed('status_code=401&unauthenticated=true')).toEqual(['invalid_key', 'key_required']);
 });
 
-it('records a request whose client says that it records nothing, under an id of its own, linked with the client’s trace', async () => {
+it("records a request even if the client's trace is not sampled, in a new trace linked with the client's", async () => {
   const { key } = await platform.account();
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-00` };
@@ -226,7 +226,7 @@ it('records a request whose client says that it records nothing, under an id of 
   expect(await spansOf(traceId)).toEqual([]);
 });
 
-it('logs one line for each request, without what is secret', async () => {
+it('logs one line for each request, without secrets', async () => {
   const { id, key } = await platform.account();
   const refused = await rawRequest(platform.gatewayUrl, 'GET', '/v1/cdp/contacts?unknown=secret-name', { key });
   const read = await admin(`/admin/accounts/${id}`);
@@ -247,9 +247,9 @@ it('logs one line for each request, without what is secret', async () => {
   }
 });
 
-it('makes no trace of what the platform does by itself, nor of what operators look at', async () => {
+it("creates no traces of background work or of operators' reads", async () => {
   const began = Date.now();
-  // Each process exports its metrics once a second, which is the interval of most polls too.
+  // Each process exports its metrics once a second, which is also the interval of most polls.
   const until = exports + 3 * platform.processNames.length;
   await waitFor('every process to have polled', () => exports >= until, 30_000);
   for (const path of ['/admin/queues', '/admin/services', '/admin/dead', '/admin/endpoints']) await admin(path);

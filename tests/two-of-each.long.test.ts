@@ -14,10 +14,10 @@ import { type Balancer, type SecondProcess, startBalancer, startSecond } from '.
 import { retryingClient } from './setup.ts';
 
 const webhooks = services.find(({ name }) => name === 'webhooks')!;
-/** So long a process would wait for a stream that does not end: longer than the tests. */
+/** A drain longer than the tests, so that a stream that does not end would make a test fail. */
 const env = { DRAIN_SECONDS: '300' };
 
-/** Two gateways and two processes of webhooks, each pair behind a balancer: the platform's own, which are started again, and a second one. */
+/** Two gateways and two processes of webhooks, each pair behind a balancer. The platform restarts its own process, but not the second one. */
 let platform: ProcessPlatform;
 let second: Record<'gateway' | 'webhooks', SecondProcess>;
 const balancers: Balancer[] = [];
@@ -52,12 +52,12 @@ const admin = (method: string, path: string, body?: unknown) =>
   rawRequest(platform.adminUrl, method, path, { key: platform.adminToken, body });
 const numbers = (to: number) => Array.from({ length: to }, (_, index) => index + 1);
 
-/** Creates contacts one after the other, whatever happens meanwhile. */
+/** Creates contacts one after another. */
 async function write(client: Client, count: number): Promise<void> {
   for (let index = 0; index < count; index++) await client.cdp.contacts.create({ body: { name: `Contact ${index}` } });
 }
 
-/** Follows an account's events from the first one, as customers do; returns their sequences as they come. */
+/** Follows an account's events from the first one, as customers do. Collects their sequences. */
 function follow(key: string) {
   const sequences: number[] = [];
   const reconnects: Reconnect[] = [];
@@ -99,16 +99,16 @@ async function seeBack(name: string): Promise<void> {
   await waitFor(`${name} to be back`, () => isUp(`${url}/readyz`), 60_000);
 }
 
-/** Ends the platform's own process of a deployable as an operator does, and waits until another has followed it. */
+/** Ends the platform's own process of a deployable as an operator does, and waits until its successor is up. */
 async function endAndSeeBack(name: string): Promise<void> {
-  const end = () => platform.output.find((line) => line.startsWith(`${name} ended with`));
+  const end = () => platform.output.find((line) => line.startsWith(`${name} exited with`));
   process.kill(platform.pidOf(name)!, 'SIGTERM');
   await waitFor(`${name} to end`, end);
-  expect(end()).toContain('ended with code 0');
+  expect(end()).toContain('exited with code 0');
   await seeBack(name);
 }
 
-it('streams go on with others when their process is told to end: each ends in order, and none who resumes misses or repeats an event', async () => {
+it('streams continue on other processes when theirs shuts down: each ends in order, and resuming clients miss and repeat no event', async () => {
   const { key } = await platform.account();
   const client = retryingClient(publicUrl(), key);
   const followers = [follow(key), follow(key)];
@@ -138,7 +138,7 @@ const statusesOf = (all: readonly EventReader[]) => all.map(({ status }) => stat
 const openMany = (key: string, count: number, url: string) =>
   Promise.all(Array.from({ length: count }, () => open(key, url)));
 
-it('streams outlast Redis: open ones go on, a key has no more than its five, and one that is revoked ends them', async () => {
+it('streams survive a Redis outage: open streams continue, a key has at most five, and revoking the key ends its streams', async () => {
   const { id, key } = await platform.account();
   const client = retryingClient(publicUrl(), key);
   const before = await openMany(key, 2, firstUrl());
@@ -159,23 +159,23 @@ it('streams outlast Redis: open ones go on, a key has no more than its five, and
   } finally {
     await platform.startServer('redis');
   }
-  // Shared again: what one gateway grants counts at the other.
+  // Shared again: streams at one gateway count at the other.
   const fresh = (await platform.account()).key;
   await waitFor('five at the first', async () => {
     await open(fresh, firstUrl());
     return readers.filter(({ status, end }) => status === 200 && end === undefined).length === 5;
   });
-  await waitFor('a refusal by the second', async () => {
+  await waitFor('a 429 from the second', async () => {
     const reader = await open(fresh, secondUrl());
     reader.close();
     return reader.status === 429;
   });
 }, 120_000);
 
-/** Messages of a sandbox, one each day. */
+/** Number of messages in the sandbox, one per day. */
 const days = 30;
 
-it('a clock has one gateway that moves it: another goes on where that dies, and nothing happens twice', async () => {
+it('one gateway moves a clock; if it dies another continues, and nothing happens twice', async () => {
   const client = await sandboxOf((await platform.account()).id);
   const at = async (day: number) => new Date(Date.parse((await client.sandbox.clock.get()).now) + day * 86_400_000);
   const ids: string[] = [];
@@ -195,7 +195,7 @@ it('a clock has one gateway that moves it: another goes on where that dies, and 
     const from = await at(2);
     await waitFor('the clock to move on', async () => (await at(0)) > from, 90_000);
   };
-  // Whichever moves it, one of these two does.
+  // Either of the two gateways may move the clock, so each is killed once.
   await moveOn();
   balancers[0]!.ports = [second.gateway.port];
   await killAndSeeBack(platform, 'gateway');

@@ -5,19 +5,19 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { hireAgent, openCalendar } from './setup.ts';
 
-/** Services that have a copy of contacts. */
+/** Services with a copy of contacts. */
 const copies = ['crm', 'calendar', 'catalogue', 'messaging', 'agents'] as const;
 const people = 4;
 
 let platform: Platform;
-/** Whether the copies hear of nothing. */
+/** Whether the copies' consumers are paused. */
 let areHeld = false;
 beforeAll(async () => {
   platform = await startPlatform();
 }, 120_000);
 afterAll(() => platform?.stop());
 
-/** One of a story's steps; numbers choose among what there is. */
+/** Step of a story. Numbers select existing contacts, rows or merges. */
 type Step =
   | { do: 'merge'; keep: number; merged: number; isHeardLate: boolean }
   | { do: 'undo'; which: number }
@@ -53,7 +53,7 @@ interface Merge {
   given: { fields: Record<string, number>; tags: string[] };
 }
 
-/** An account and what should be whose in it, by the rule alone: a row belongs to who its contact was when it came, or to whom that was merged into. */
+/** Account, with the expected owner of each row by one rule: a row belongs to its contact at creation, or to the contact that one was merged into. */
 class Story {
   readonly persons: Person[] = [];
   readonly merges: Merge[] = [];
@@ -120,7 +120,7 @@ class Story {
     if (!areHeld) await this.everywhereKnown();
   }
 
-  /** Makes two contacts a pair that can be decided, whatever was decided about them before. */
+  /** Makes two contacts an open pair, whatever an earlier decision was. */
   async #pair(one: Person, other: Person): Promise<number> {
     const [older, newer] = [one.id, other.id].sort();
     const [pair] = await platform.database('cdp')<{ id: number }[]>`
@@ -130,7 +130,7 @@ class Story {
     return pair!.id;
   }
 
-  /** Undoes one of the merges, or is refused: only the latest that its contacts took part in can be undone. */
+  /** Undoes a merge, or expects 409: only the latest merge of its contacts can be undone. */
   async #undo(which: number): Promise<void> {
     if (this.merges.length === 0) return;
     const chosen = which % this.merges.length;
@@ -190,7 +190,7 @@ class Story {
     }
   }
 
-  /** Changes a deal, an order or an appointment, which stays whose it is. */
+  /** Changes a deal or an appointment, whose owner stays the same. */
   async #change(what: number): Promise<void> {
     const { client } = this.#account;
     const changeable = this.rows.filter(({ kind }) => kind === 'deal' || kind === 'appointment');
@@ -209,9 +209,9 @@ class Story {
     survivor.fields = { ...survivor.fields, [name]: value };
   }
 
-  /** Waits until every copy has heard of the last merge or undoing. */
+  /** Waits until every copy has processed the last merge or undo. */
   async everywhereKnown(): Promise<void> {
-    // The consumer of contacts takes their events in order; that of undone merges may be ahead of it.
+    // The consumer of contacts processes events in order. The consumer of undone merges may be ahead.
     const { id: last } = await this.#account.client.cdp.contacts.create({ body: { name: 'Last' } });
     const expected = [...this.persons.map((person) => [person.id, survivorOf(person).id]), [last, last]].sort();
     for (const service of copies) {
@@ -225,7 +225,7 @@ class Story {
     }
   }
 
-  /** Compares everything with what should be whose. */
+  /** Compares the owners of all rows with the expected owners. */
   async check(): Promise<void> {
     for (const person of this.persons) {
       const survivor = survivorOf(person);
@@ -255,7 +255,7 @@ class Story {
       case 'appointment':
         return (await client.calendar.appointments.list({ query })).data.map(({ id }) => id);
       case 'message':
-        // Not the confirmations of appointments.
+        // Leaves out confirmations of appointments.
         return (await client.messages.list({ query })).data.flatMap((each) =>
           each.reference === 'story' ? [each.id] : [],
         );
@@ -276,7 +276,7 @@ class Story {
     }
   }
 
-  /** Plans show the number of who is their contact now, once every event was heard. */
+  /** Checks that plans show the number of their current contact once all events are processed. */
   async #checkNumbers(person: Person): Promise<void> {
     const { number } = survivorOf(person);
     await waitFor('the numbers', async () => {
@@ -285,7 +285,7 @@ class Story {
     });
   }
 
-  /** Of the consents that a contact shows, the latest counts. */
+  /** Checks that the latest of a contact's consents counts. */
   async #checkConsents({ id }: Person): Promise<void> {
     const states = await platform.database('cdp')`
       select channel, purpose, state from consent_states where account_id = ${this.#account.id} and contact_id = ${id}
@@ -297,7 +297,7 @@ class Story {
   }
 }
 
-/** Has every copy hear no more of contacts, or go on where it stopped. */
+/** Pauses or resumes the consumers of every copy. */
 async function holdCopies(change: 'pause' | 'resume'): Promise<void> {
   areHeld = change === 'pause';
   const ofAll = copies.flatMap((service) =>
@@ -322,7 +322,7 @@ function survivorOf(person: Person): Person {
   return person.mergedInto ? survivorOf(person.mergedInto) : person;
 }
 
-describe('what is made after a merge, whichever contact it names, stays with the survivor in every module that hears of it', () => {
+describe('a row created after a merge stays with the survivor in every module that processes the merge', () => {
   const merge = { do: 'merge', keep: 0, merged: 1 } as const;
 
   it('late, before it is undone', async () => {
@@ -333,9 +333,9 @@ describe('what is made after a merge, whichever contact it names, stays with the
     await story.check();
   });
 
-  it('after it is undone, also under the id of one that was merged before', async () => {
+  it('after the undo, also under the id of a previously merged contact', async () => {
     const story = await openStory();
-    // The second into the third, then the third, which is the second of those that are left, into the first.
+    // Merges the second contact into the third, then the third (the second remaining one) into the first.
     await story.tell({ do: 'merge', keep: 2, merged: 1, isHeardLate: false });
     await holdCopies('pause');
     await story.tell({ ...merge, isHeardLate: false });
@@ -350,17 +350,17 @@ describe('what is made after a merge, whichever contact it names, stays with the
   });
 });
 
-it('merges, random activity and undoing give back to each what belonged to it, in every module', async () => {
+it("merges, random activity and undoing restore each contact's rows in every module", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 30 }), async (steps) => {
       const story = await openStory();
       for (const one of steps) await story.tell(one);
       await story.check();
-      // Whatever is merged still ends as it began.
+      // Undoes all remaining merges.
       while (story.merges.length > 0) await story.tell({ do: 'undo', which: story.merges.length - 1 });
       await story.check();
     }),
-    // A failure names its seed; it is not shrunk, which would take hours.
+    // A failure names its seed. Shrinking is off, because it would take hours.
     { numRuns: 3, endOnFailure: true },
   );
 }, 600_000);

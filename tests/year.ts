@@ -8,14 +8,14 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 export const dayMs = 86_400_000;
 
-/** Installation that a year is played on. */
+/** Installation on which the year is played. */
 interface Installation {
   gatewayUrl: string;
   adminUrl: string;
   adminToken: string;
 }
 
-/** A sandbox with something due all through the next year. */
+/** Sandbox with due work throughout the next year. */
 export interface Year {
   /** Id of the sandbox. */
   accountId: string;
@@ -23,13 +23,13 @@ export interface Year {
   live: Client;
   startedAt: number;
   target: string;
-  /** Kinds and times of the events that its endpoint was told, in the order in which they came first. */
+  /** Kinds and times of the events that its endpoint received, in order of first arrival. */
   told(): { type: string; at: number }[];
-  /** Begins to advance the clock by the year. */
+  /** Starts to advance the clock by a year. */
   begin(): Promise<void>;
-  /** Waits until the clock is there. */
+  /** Waits until the clock has reached the target. */
   ready(): Promise<void>;
-  /** Expects all that was due to have happened at its time. */
+  /** Expects all due work to have happened on time. */
   expectPlayed(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface Year {
 const always = [['00:00', '24:00']] as [string, string][];
 const hours = Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, always]));
 
-/** Makes an account, and in its sandbox all that falls due within the year. */
+/** Creates an account, and in its sandbox all work that is due within the year. */
 export async function openYear(installation: Installation): Promise<Year> {
   const [listener, failing, paused] = [await startReceiver(), await startReceiver(), await startReceiver()];
   failing.respond = (_request, response) => response.writeHead(500).end();
@@ -77,7 +77,7 @@ export async function openYear(installation: Installation): Promise<Year> {
   };
 }
 
-/** Bound for what fails: how long a year takes, at most five minutes, is a figure of bench/measured.md and no test, beside other tests. */
+/** Timeout of a failing run. The five-minute limit for a year is a figure in bench/measured.md, because other tests would distort it. */
 const playMs = 900_000;
 
 async function readyAt(client: Client, target: string): Promise<void> {
@@ -107,7 +107,7 @@ async function makeAccount({ gatewayUrl, adminUrl, adminToken }: Installation) {
 }
 
 async function pause({ adminUrl, adminToken }: Installation, queue: string, part: object): Promise<void> {
-  const body = { ...part, reason: 'It holds nothing up' };
+  const body = { ...part, reason: 'A pause that must not delay the clock' };
   const response = await rawRequest(adminUrl, 'POST', `/admin/queues/${queue}/pause`, { body, key: adminToken });
   expect(response.status).toBe(204);
 }
@@ -119,11 +119,11 @@ interface Filling {
   startedAt: number;
 }
 
-/** Moments of the year, in the account's time. */
+/** Times within the year, by the account's clock. */
 type Moments = Awaited<ReturnType<typeof fillYear>>;
 
 async function fillYear({ installation, accountId, client, startedAt }: Filling) {
-  // The sandbox's provider tells of no receipt for addresses that end in 04.
+  // The sandbox's provider sends no receipt for addresses that end in 04.
   const contact = await client.cdp.contacts.create({
     body: { name: 'Casey', phone: '+4930901804', email: 'casey04@example.com' },
   });
@@ -141,13 +141,13 @@ async function fillYear({ installation, accountId, client, startedAt }: Filling)
   });
   const startsAt = Math.ceil((startedAt + 100 * dayMs) / hourMs) * hourMs;
   const appointment = await book(client, contact.id, startsAt);
-  // An article that nobody reads while its queue is paused.
+  // This article stays unread while its queue is paused.
   await pause(installation, 'agents/readings', { account: accountId });
   await client.agents.knowledge.sources.create({ body: { kind: 'article', title: 'Later', body: 'It waits.' } });
   return { lapsingAt, leavingAt, sendAt, falling: falling.id, startsAt, appointment };
 }
 
-/** Requests a plan that nobody decides; returns when it lapses. */
+/** Requests a plan that nobody decides. Returns the time when it expires. */
 async function requestPlan(client: Client, contact: string): Promise<number> {
   const agent = await client.agents.create({ body: { name: 'Robin', role: 'Helps' } });
   const params = { agent_id: agent.id };
@@ -162,7 +162,7 @@ async function requestPlan(client: Client, contact: string): Promise<number> {
   return Date.parse(awaiting.expires_at!);
 }
 
-/** Makes an audience that the contact is in for 30 days; returns when it leaves. */
+/** Creates an audience with the contact as a member for 30 days. Returns the time when the contact leaves. */
 async function visit(client: Client, contact: string): Promise<number> {
   const at = new Date(Date.now() - hourMs);
   await client.cdp.events.record({ body: { events: [{ contact, name: 'visited', at: at.toISOString() }] } });
@@ -195,7 +195,7 @@ async function book(client: Client, contact: string, startsAt: number): Promise<
   return (await client.calendar.appointments.create({ body })).id;
 }
 
-/** Returns the events that a receiver got, each once. */
+/** Returns the distinct events that a receiver got. */
 function firstTold({ received }: Receiver): { type: string; at: number }[] {
   const events = new Map<string, { type: string; at: number }>();
   for (const { body } of received) {
@@ -205,7 +205,7 @@ function firstTold({ received }: Receiver): { type: string; at: number }[] {
   return [...events.values()];
 }
 
-/** Latest that something happens after its time. */
+/** Maximum delay of due work. */
 const lateMs = minuteMs;
 
 function expectAt(shown: string | number, momentMs: number): void {
@@ -214,7 +214,7 @@ function expectAt(shown: string | number, momentMs: number): void {
   expect(ms).toBeLessThan(lateMs);
 }
 
-/** Reminders came a day and an hour before the appointment, and the message went from channel to channel, an hour each. */
+/** Expects reminders a day and an hour before the appointment, and fallbacks of the message an hour apart. */
 async function expectMessages(client: Client, { appointment, startsAt, falling, sendAt }: Moments): Promise<void> {
   const { data } = await client.messages.list({ query: { reference: `appointment-${appointment}` } });
   const reminders = data.reverse().slice(-2);
@@ -226,7 +226,7 @@ async function expectMessages(client: Client, { appointment, startsAt, falling, 
   for (const [index, attempt] of attempts.entries()) expectAt(attempt.started_at, sendAt + index * hourMs);
 }
 
-/** The schedule of retries in ms, as it is by default. */
+/** Default retry schedule in milliseconds. */
 const waits = [0, 5_000, 5 * minuteMs, 30 * minuteMs, ...[2, 5, 10, 14, 20, 24].map((count) => count * hourMs)];
 
 async function expectExhausted(client: Client, endpoint: string): Promise<void> {
@@ -242,7 +242,7 @@ async function expectExhausted(client: Client, endpoint: string): Promise<void> 
   }
 }
 
-/** What the preparation did comes from several services in real time, and has no order among them. */
+/** Checks only events after the first hour, because events of the preparation come from several services without a common order. */
 function expectInOrder(
   told: readonly { type: string; at: number }[],
   startedAt: number,

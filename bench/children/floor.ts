@@ -7,8 +7,8 @@ import { connect } from '@nats-io/transport-node';
 import postgres from 'postgres';
 import { listenAndTell } from './listen.ts';
 
-// The least that a contact costs with these libraries, processes and servers: it is stored with its event, published from memory, copied by
-// five processes and delivered with a durable try, and nothing is checked, read back, numbered or traced. One file for each part.
+// The minimum cost of a contact with these libraries, processes and servers: it is stored with its event, published from memory, copied by
+// five processes and delivered with a durable try. Nothing is validated, read back, numbered or traced. The first argument selects the part.
 const [role, databaseUrl, natsUrl, receiverUrl] = process.argv.slice(2) as [string, string, string, string];
 const sql = postgres(databaseUrl, { max: 10, onnotice: () => undefined });
 const nats = await connect({ servers: natsUrl });
@@ -20,7 +20,7 @@ interface Stored {
   envelope: string;
 }
 
-/** Calls `write` with what was added, so long after the last time; nobody waits for it. */
+/** Collects items and passes them to `write` together, at most once per interval. Callers do not wait for the write. */
 function gathered<Item>(everyMs: number, write: (items: Item[]) => Promise<unknown>): (item: Item) => void {
   let waiting: Item[] = [];
   const timer = async () => {
@@ -35,7 +35,7 @@ function gathered<Item>(everyMs: number, write: (items: Item[]) => Promise<unkno
   return (item) => void waiting.push(item);
 }
 
-/** Calls `take` with the events that have come, at once or as they were gathered, and acknowledges them. */
+/** Calls `take` with received events, immediately or in batches, then acknowledges them. */
 async function consume(name: string, everyMs: number, take: (events: Stored[]) => Promise<unknown>): Promise<void> {
   const manager = await jetstreamManager(nats);
   await manager.streams.add({ name: 'floor', subjects: ['floor.*'] });
@@ -70,7 +70,7 @@ async function consume(name: string, everyMs: number, take: (events: Stored[]) =
 const columns = (events: readonly Stored[]) =>
   [events.map(({ id }) => id), events.map(({ envelope }) => envelope)] as const;
 
-/** Stores a contact and its event in one statement, then publishes it, and takes it out of the outbox later. */
+/** Stores a contact and its event in one statement, publishes the event, and deletes it from the outbox later. */
 function writeContacts(): void {
   const stream = jetstream(nats);
   const forget = gathered<string>(250, (ids) => sql`delete from outbox where id = any(${ids}::uuid[])`);
@@ -87,7 +87,7 @@ function writeContacts(): void {
   });
 }
 
-/** Stores events with a delivery each, sends those, and notes what came of them. */
+/** Stores events with one delivery each, sends the deliveries, and records their results. */
 async function deliver(): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const note = gathered<string>(

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { listenAndTell } from './listen.ts';
 
-// Hostile customers, in a process of their own so that their cost is not mistaken for slow responses. All start at once, in the setting of
-// the first argument. A request ends them and gets the outcomes of each.
+// Hostile customers, in a separate process so that their CPU cost does not distort the measured latencies. All start at once; the first
+// argument is their setting as JSON. A request stops them and is answered with the outcomes of each.
 
-/** Environment of hostile customers: everything is on loopback. */
+/** Environment of the hostile customers; everything is on loopback. */
 export interface HostileSetting {
   gatewayUrl: string;
   databaseUrl: string;
@@ -20,14 +20,14 @@ export interface HostileSetting {
   slow: { key: string; testKey: string; hookPath: string };
 }
 
-/** Outcomes of a hostility: how often each status or action came, and the error if it failed. */
+/** Outcomes of a hostility: how often each status or action occurred, and the error if it failed. */
 export interface Outcome {
   name: string;
   counts: Record<string, number>;
   error?: string;
 }
 
-/** One run of a hostility: until the signal. `add` counts outcomes by name. */
+/** One run of a hostility, which ends with the signal. `add` counts outcomes by name. */
 interface Run {
   setting: HostileSetting;
   signal: AbortSignal;
@@ -43,7 +43,7 @@ interface HostileRequest {
   body?: string;
 }
 
-/** Request whose body comes slowly: `piece` each `everyMs`, up to `length` bytes. */
+/** Request whose body is sent slowly: `piece` every `everyMs`, up to `length` bytes. */
 interface SlowRequest extends Pick<RequestOptions, 'localAddress'> {
   path: string;
   headers: Record<string, string>;
@@ -55,13 +55,13 @@ interface SlowRequest extends Pick<RequestOptions, 'localAddress'> {
 const mebibyte = 1_048_576;
 const hangingEndpointsOfAccount = 20;
 const jsonType = { 'content-type': 'application/json' };
-/** Client address of hostile hook calls: hooks are limited by client address, so it differs from the healthy customer's providers. */
+/** Client address of hostile hook calls. Hooks are limited per client address, so it differs from that of the healthy customer's providers. */
 const localAddress = '127.0.0.66';
 const aByteASecond = { length: mebibyte / 2, piece: Buffer.from(' '), everyMs: 1_000 };
 
 const hostilities: Record<string, Hostility> = {
   'template texts': twiceASecond(({ textsKey: key }) => {
-    // Texts that take minutes in a pattern with backtracking: within the limit, over it, and as long as a body may be.
+    // Texts that would take minutes in a backtracking regular expression: within the limit, over it, and as long as a body may be.
     const spaces = (count: number) => `{{${' '.repeat(count)}`;
     const bodies = [spaces(3_000), '{{'.repeat(2_000), spaces(8_000), spaces(1_000_000)];
     return bodies.map((text) => {
@@ -75,7 +75,7 @@ const hostilities: Record<string, Hostility> = {
     const paths = ['/v1/cdp/contacts', '/v1/crm/deals', '/v1/messages'];
     return paths.map((path) => ({ key, method: 'POST', path, body }));
   }),
-  // Every field and tag changes each time: the event carries all of it twice.
+  // Every field and tag changes each time, so the event contains all of them twice.
   'PATCHes of a contact at its bounds': twiceASecond(({ growing: { key, contact } }) =>
     ['a', 'b'].map((letter) => {
       const fields = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`f${index}`, letter.repeat(990)]));
@@ -105,7 +105,7 @@ const hostilities: Record<string, Hostility> = {
       run.add(await sendSlowly(run, { ...body, path: `/hooks/messages/unknown-${index}` }));
     });
   },
-  // Two of the live account and two of its sandbox, each just fast enough not to be refused.
+  // Two from the live account and two from its sandbox, each just fast enough not to be refused.
   'four slow uploads of a customer': keptOpen(({ slow: { key, testKey } }) => {
     const piece = { length: 10 * mebibyte, piece: Buffer.alloc(2_048, 'a'), everyMs: 250 };
     return [key, key, testKey, testKey].map((bearer) => {
@@ -115,7 +115,7 @@ const hostilities: Record<string, Hostility> = {
   }),
 };
 
-/** Returns a hostility that sends requests in turn, two a second. */
+/** Returns a hostility that sends two requests a second, one at a time. */
 function twiceASecond(requestsOf: (setting: HostileSetting) => HostileRequest[]): Hostility {
   return (run) => {
     const requests = requestsOf(run.setting);
@@ -138,13 +138,13 @@ function keptOpen(requestsOf: (setting: HostileSetting) => SlowRequest[]): Hosti
   };
 }
 
-/** Puts events that are larger than the bus accepts into the outboxes of two services, all at once: each is retried again and again. */
+/** Inserts events that are larger than the bus accepts into the outboxes of two services, all at once; each is retried repeatedly. */
 async function oversizedEvents({ setting: { databaseUrl, growing }, add }: Run): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined });
   const head = { type: 'contact.updated', timestamp: new Date().toISOString(), account: growing.id, mode: 'live' };
   const envelope = JSON.stringify({ id: randomUUIDv7(), ...head, data: { text: 'x'.repeat(1_500_000) } });
   try {
-    // Made once, and copied as it is stored: quoting and compressing 60 MB would take the processors that the round measures.
+    // Inserted once, then copied in its stored form: quoting and compressing 60 MB would use CPU that the round measures.
     await sql`create temporary table oversized (envelope text)`;
     await sql`insert into oversized values (${envelope})`;
     for (const [schema, kind] of [
@@ -161,13 +161,13 @@ async function oversizedEvents({ setting: { databaseUrl, growing }, add }: Run):
   }
 }
 
-/** Keeps as many endpoints as an account may have that never respond; the oldest is constantly replaced, so that there is always a new one. */
+/** Keeps the maximum number of endpoints that never respond. The oldest is constantly replaced, so that there is always a new one. */
 async function keepHanging(run: Run, key: string): Promise<void> {
   const endpoints: string[] = [];
   const create = async () => {
     const body = JSON.stringify({ url: `${run.setting.hangingUrl}/hang`, events: ['contact.*'] });
     const made = await send(run, { key, method: 'POST', path: '/v1/webhooks', body });
-    if (made.status !== 201) throw new Error(`making an endpoint got ${made.status}: ${made.text}`);
+    if (made.status !== 201) throw new Error(`creating an endpoint returned ${made.status}: ${made.text}`);
     endpoints.push(JSON.parse(made.text).id);
   };
   while (endpoints.length < hangingEndpointsOfAccount) await create();
@@ -178,7 +178,7 @@ async function keepHanging(run: Run, key: string): Promise<void> {
   });
   const replace = async () => {
     const { status } = await send(run, { key, method: 'DELETE', path: `/v1/webhooks/${endpoints.shift()}` });
-    if (status !== 204) throw new Error(`deleting an endpoint got ${status}`);
+    if (status !== 204) throw new Error(`deleting an endpoint returned ${status}`);
     await create();
     run.add('made again');
   };
@@ -231,7 +231,7 @@ async function send(
   return { status: response.status, text: await response.text() };
 }
 
-/** Sends one slow request, until it gets a response, its connection ends, or the signal is aborted. Returns the status, or how it ended. */
+/** Sends one slow request until a response arrives, the connection ends or the signal is aborted. Returns the status or how it ended. */
 async function sendSlowly(
   { setting, signal }: Run,
   { path, headers, length, piece, everyMs, localAddress }: SlowRequest,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { listenAndTell } from './listen.ts';
 
-// Takes webhooks at any path and, under /send, messages like an account's own provider, each at once. GET /report returns the arrivals
+// Accepts webhooks at any path and, under /send, messages like an account's own provider, both immediately. GET /report returns the arrivals
 // since the last call; GET /hang?prefix=/send/sms makes requests to paths with this prefix hang, until GET /release.
 const arrivals: { path: string; id: string; at: number }[] = [];
 let hangingPrefix: string | undefined = '/hang';
@@ -35,7 +35,7 @@ async function takeMessage(request: IncomingMessage, response: ServerResponse, p
   );
 }
 
-/** Ends a response at once, or not before the release where its path hangs. */
+/** Ends a response immediately or, if its path hangs, after the release. */
 function respond(path: string, response: ServerResponse, end: () => void): void {
   if (hangingPrefix !== undefined && path.startsWith(hangingPrefix)) {
     hanging.add(end);

@@ -18,7 +18,7 @@ describe('the first certificate of the proxy', () => {
   const read = (name: string) => readFileSync(join(folder, 'certificates', name), 'utf8');
   const modeOf = (path: string) => statSync(join(folder, path)).mode & 0o777;
 
-  it('is for this machine, from now on and for two years, and its own key signed it', () => {
+  it('is self-signed for this machine and valid for 825 days', () => {
     writeCertificate(folder);
     const certificate = new X509Certificate(read('tls.crt'));
     expect(certificate.verify(certificate.publicKey)).toBe(true);
@@ -28,7 +28,7 @@ describe('the first certificate of the proxy', () => {
     expect([certificate.validFromDate, certificate.validToDate].map(days)).toEqual([0, 825]);
   });
 
-  it('is one that a client can trust by name', async () => {
+  it('can be trusted by a client explicitly', async () => {
     const { certificate, key } = selfSignedCertificate();
     const server = createServer({ cert: certificate, key }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -40,14 +40,14 @@ describe('the first certificate of the proxy', () => {
     server.close();
   });
 
-  it('is in a folder that only its owner may enter, and readable for the user of the container', () => {
+  it("is in a folder that only its owner may enter, and readable for the container's user", () => {
     writeCertificate(folder);
     expect(['', 'certificates', 'certificates/tls.crt', 'certificates/tls.key'].map(modeOf)).toEqual([
       0o700, 0o755, 0o644, 0o644,
     ]);
   });
 
-  it('never takes the place of another', () => {
+  it('never replaces an existing one', () => {
     expect(writeCertificate(folder)).toBe(true);
     writeFileSync(join(folder, 'certificates/tls.crt'), 'mine');
     rmSync(join(folder, 'certificates/tls.key'));

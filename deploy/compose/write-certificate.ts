@@ -4,20 +4,20 @@ import { join } from 'node:path';
 
 const validDays = 825;
 
-/** A certificate and its key, as PEM. */
+/** A certificate and its private key, as PEM. */
 export interface CertificateFiles {
   certificate: string;
   key: string;
 }
 
-/** Returns a certificate for localhost and 127.0.0.1 that is signed by its own key: for a first try, until a real one takes its place. */
+/** Returns a self-signed certificate for localhost and 127.0.0.1, for a first start until a real certificate replaces it. */
 export function selfSignedCertificate(now = new Date()): CertificateFiles {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(tagged(0x31, sequence(objectId('550403'), tagged(0x0c, Buffer.from('localhost')))));
   const until = new Date(now.getTime() + validDays * 86_400_000);
   const names = [tagged(0x82, Buffer.from('localhost')), tagged(0x87, Buffer.from([127, 0, 0, 1]))];
   const extensions = [
-    // Its own authority, so that a client can name it as one that it trusts.
+    // A CA certificate, so that a client can trust it explicitly.
     extension('551d13', sequence(tagged(0x01, Buffer.from([0xff])))),
     extension('551d11', sequence(...names)),
   ];
@@ -43,9 +43,9 @@ export function selfSignedCertificate(now = new Date()): CertificateFiles {
 }
 
 /**
- * Writes tls.crt and tls.key into `certificates` in a folder that only this user may enter. The proxy's container runs as another user, who
- * may read the files and does not come by the folder.
- * @returns whether they were written: existing ones never change
+ * Writes tls.crt and tls.key into `certificates` in a folder that only this user may enter. The container's user may read the files through
+ * its mount, which bypasses the folder.
+ * @returns whether the files were written; existing files never change
  */
 export function writeCertificate(folder: string): boolean {
   const certificates = join(folder, 'certificates');
@@ -63,7 +63,7 @@ export function writeCertificate(folder: string): boolean {
   return true;
 }
 
-/** Returns a value of DER: its tag, its length and its bytes. */
+/** Returns a DER value: tag, length and content. */
 function tagged(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
@@ -77,7 +77,7 @@ const objectId = (hex: string) => tagged(0x06, Buffer.from(hex, 'hex'));
 const bits = (bytes: Buffer) => tagged(0x03, Buffer.from([0]), bytes);
 const extension = (id: string, value: Buffer) => sequence(objectId(id), tagged(0x04, value));
 
-/** Returns a time in whole seconds, as a year of four digits and Z. */
+/** Returns a GeneralizedTime in whole seconds. */
 function time(date: Date): Buffer {
   return tagged(0x18, Buffer.from(`${date.toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}Z`));
 }

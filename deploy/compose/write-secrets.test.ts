@@ -16,14 +16,14 @@ describe('the secrets of the containers', () => {
   const values = (): Record<string, string> =>
     Object.fromEntries([...readFileSync(file, 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, ...pair]) => pair));
 
-  it('are all written, to a file that only its owner may read, long and of their own each', () => {
+  it('are all written to a file that only its owner may read, each long and unique', () => {
     writeSecrets(file, false);
     expect(missingSecrets(readFileSync(file, 'utf8'))).toEqual([]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { COMPOSE_PROJECT_NAME: _, ...secrets } = values();
     for (const [name, secret] of Object.entries(secrets)) {
       if (name.endsWith('_SECRET_KEY')) expect(Buffer.from(secret, 'base64')).toHaveLength(32);
-      // Others need no quoting in a URL or a shell.
+      // Other secrets need no quoting in a URL or a shell.
       else expect([name, secret]).toEqual([name, expect.stringMatching(/^[A-Za-z0-9_-]{32,}$/)]);
     }
     expect(new Set(Object.values(secrets)).size).toBe(Object.keys(secrets).length);
@@ -32,12 +32,12 @@ describe('the secrets of the containers', () => {
   it('are never overwritten', () => {
     writeSecrets(file, false);
     const before = readFileSync(file, 'utf8');
-    expect(() => writeSecrets(file, false)).toThrow(/is there already and was left as it is; it has every secret/);
+    expect(() => writeSecrets(file, false)).toThrow(/already exists and was not changed; it has every secret/);
     expect(writeSecrets(file, true)).toEqual([]);
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it('that a file lacks are named, and added on request behind what it has', () => {
+  it('that a file lacks are named, and appended on request', () => {
     writeFileSync(file, 'GATEWAY_PORT=9000\nCONTEXT_SECRET=\nPOSTGRES_PASSWORD=mine', { mode: 0o644 });
     for (const part of ['it lacks ', ' CONTEXT_SECRET, ', '--add-missing'])
       expect(() => writeSecrets(file, false)).toThrow(part);
@@ -48,7 +48,7 @@ describe('the secrets of the containers', () => {
   });
 });
 
-describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
+describe('docker-compose.yml and docker-compose.observe.yml', () => {
   const compose = readFileSync(join(import.meta.dirname, '../../docker-compose.yml'), 'utf8');
   const observe = readFileSync(join(import.meta.dirname, '../../docker-compose.observe.yml'), 'utf8');
   const authorization = readFileSync(join(import.meta.dirname, '../nats/authorization.conf'), 'utf8');
@@ -117,13 +117,16 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
     expect(authorization).toContain(`password: $NATS_PASSWORD_${upper}\n`);
   });
 
-  it.each(['provision', 'nats'])('tags the image of %s, which is no deployable, with the version of deploy', (name) => {
-    expect(blocks.get(name)).toContain(
-      `image: \${IMAGE_REGISTRY:-localhost/customer-platform}/${name}:\${DEPLOY_VERSION:-${versionOf('deploy')}}\n`,
-    );
-  });
+  it.each(['provision', 'nats'])(
+    'tags the image of %s, which is not a deployable, with the version of deploy',
+    (name) => {
+      expect(blocks.get(name)).toContain(
+        `image: \${IMAGE_REGISTRY:-localhost/customer-platform}/${name}:\${DEPLOY_VERSION:-${versionOf('deploy')}}\n`,
+      );
+    },
+  );
 
-  it('has the control plane listen in a network of its own', () => {
+  it('has the control plane listen in its own network', () => {
     expect(blocks.get('gateway')).toContain('ADMIN_HOST: control-plane\n');
     expect(blocks.get('gateway')).toContain('control: { aliases: [control-plane] }\n');
     const networksOf = (block: string) => block.slice(block.indexOf('networks:')).split('#', 1)[0]!;
@@ -146,7 +149,7 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
     expect(blocks.get('redis')).toContain(`REDISCLI_AUTH: \${REDIS_PASSWORD}\n`);
   });
 
-  it('lets the proxy alone be reached from outside, by default from this machine, and the gateway from this machine alone', () => {
+  it('publishes only the proxy, by default to this machine, and the gateway to this machine', () => {
     expect([...blocks].filter(([, block]) => block.includes('ports:')).map(([name]) => name)).toEqual([
       'gateway',
       'proxy',
@@ -162,7 +165,7 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
     ]);
   });
 
-  it('has the gateway trust the address that the proxy has in a network of these two', () => {
+  it("has the gateway trust the proxy's address in the network that both share", () => {
     const address = (name: string) => /front: \{ ipv4_address: '([^']+)' \}/.exec(blocks.get(name) ?? '')?.[1];
     const [ofProxy, ofGateway] = [address('proxy')!, address('gateway')!];
     expect(ofProxy).not.toBe(ofGateway);
@@ -175,7 +178,7 @@ describe('docker-compose.yml, and what docker-compose.observe.yml adds', () => {
     expect(compose).toContain(`\n  front: { internal: true, ipam: { config: [{ subnet: '${subnet}' }] } }\n`);
   });
 
-  it('mounts what the proxy needs, for reading alone, at the paths that its configuration names', () => {
+  it("mounts the proxy's files read-only at the paths that its configuration names", () => {
     const configuration = readFileSync(join(import.meta.dirname, '../proxy/nginx.conf'), 'utf8');
     const lines = blocks
       .get('proxy')!

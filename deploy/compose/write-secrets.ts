@@ -6,12 +6,12 @@ import { gateway, services } from '../local/deployables.ts';
 import { passwordVariable } from '../local/servers/nats-config.ts';
 import { writeCertificate } from './write-certificate.ts';
 
-const preface = `# Secrets of the platform in containers: keep this file from others, and back it up apart from the data.
-# docs/deployment.md tells how each is changed.
+const preface = `# Secrets of the platform in containers. Keep this file private, and back it up separately from the data.
+# docs/deployment.md says how to change each secret.
 COMPOSE_PROJECT_NAME=customer-platform
 `;
 
-/** Returns generators of the secrets that the compose files need, by variable name. Values need no quoting in .env. */
+/** Returns a generator for each secret that the Compose files need, by variable name. Values need no quoting in .env. */
 export function secretMakers(): Map<string, () => string> {
   const password = () => randomBytes(24).toString('base64url');
   const names = [gateway, ...services].map(({ name }) => name);
@@ -29,7 +29,7 @@ export function secretMakers(): Map<string, () => string> {
   ]);
 }
 
-/** Returns the names of secrets that a file's text does not set. */
+/** Returns the names of the secrets that the text of an .env file does not set. */
 export function missingSecrets(text: string): string[] {
   const set = new Set(text.split('\n').flatMap((line) => /^\s*([A-Z0-9_]+)\s*=\s*\S/.exec(line)?.[1] ?? []));
   return [...secretMakers().keys()].filter((name) => !set.has(name));
@@ -49,7 +49,7 @@ export function writeSecrets(file: string, addMissing: boolean): string[] {
       names.length === 0
         ? 'has every secret'
         : `lacks ${names.join(', ')}: ${process.env.npm_lifecycle_event ? '-- ' : ''}--add-missing adds them`;
-    throw new Error(`${file} is there already and was left as it is; it ${lacks}`);
+    throw new Error(`${file} already exists and was not changed; it ${lacks}`);
   }
   const makers = secretMakers();
   const lines = names.map((name) => `${name}=${makers.get(name)?.()}\n`).join('');
@@ -71,9 +71,9 @@ if (import.meta.main) {
     const file = resolve(values.folder, '.env');
     const folder = resolve(values.folder, 'deploy/proxy/private');
     if (writeCertificate(folder))
-      console.log(`${folder}/certificates has a new certificate for localhost and 127.0.0.1`);
+      console.log(`wrote a certificate for localhost and 127.0.0.1 to ${folder}/certificates`);
     const names = writeSecrets(file, values['add-missing']);
-    console.log(names.length === 0 ? `${file} lacks nothing` : `${file} has new secrets: ${names.join(', ')}`);
+    console.log(names.length === 0 ? `${file} already has every secret` : `added to ${file}: ${names.join(', ')}`);
   } catch (error) {
     console.error((error as Error).message);
     process.exitCode = 1;

@@ -34,7 +34,7 @@ describe('the image of all deployables', () => {
     expect(start(name, 'migrate')).toEqual({ status: 0, stdout: `${entry} migrate`, stderr: '' });
   });
 
-  it('provisions, runs the command line of operators, and writes secrets where it is called', () => {
+  it("provisions, runs the operators' command line, and writes secrets into the working directory", () => {
     expect(['provision', 'admin', 'secrets'].map((name) => start(name, '--help').stdout)).toEqual([
       `${others[0]} --help`,
       `${others[1]} --help`,
@@ -42,7 +42,7 @@ describe('the image of all deployables', () => {
     ]);
   });
 
-  it.each([[[]], [['pipelines']], [['../gateway']], [['']]])('says what there is instead of %j', (args) => {
+  it.each([[[]], [['pipelines']], [['../gateway']], [['']]])('lists the valid names for %j', (args) => {
     const { status, stderr } = start(...args);
     expect(status).toBe(2);
     const [, names] = /^ {2}gateway (.+)$/m.exec(stderr) ?? [];
@@ -50,7 +50,7 @@ describe('the image of all deployables', () => {
     expect(start('--help')).toEqual({ status: 0, stdout: expect.stringContaining(`gateway ${names}`), stderr: '' });
   });
 
-  it('of a single deployable takes the arguments alone', () => {
+  it('with a single deployable takes only arguments', () => {
     expect(imageOf('single', ['main.ts'])('migrate')).toMatchObject({ status: 0, stdout: 'main.ts migrate' });
   });
 });
@@ -93,7 +93,7 @@ describe('the inventory of an image', () => {
     ]);
   });
 
-  it('has the license files of every package, and says where there is none', () => {
+  it('contains the license files of every package, and names packages without one', () => {
     write('root/node_modules/zip/LICENSE.md', 'Of zip');
     write('root/node_modules/@scope/copy/license/LICENSE', 'Of copy');
     write('root/services/crm/node_modules/@scope/copy/NOTICE', 'Notice');

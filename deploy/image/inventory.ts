@@ -1,46 +1,46 @@
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** A package that processes run with, from an npm lock file. */
+/** Runtime package from an npm lock file. */
 export interface Package {
   name: string;
   version: string;
-  /** An SPDX expression; undefined where the package states none that npm understands. */
+  /** SPDX expression; undefined if the package states none that npm understands. */
   license: string | undefined;
   /** Subresource integrity, such as `sha512-…`. */
   integrity: string | undefined;
-  /** Its folder, relative to the lock's. */
+  /** Folder of the package, relative to the lock file's folder. */
   path: string;
 }
 
-/** A package as npm's lock has it. */
+/** Package entry of an npm lock file. */
 export interface LockEntry extends Partial<Record<'link' | 'dev' | 'optional' | 'devOptional', boolean>> {
-  /** Only where it is not the folder's. */
+  /** Set only if the name differs from the folder's. */
   name?: string;
   version: string;
   license?: string;
   integrity?: string;
 }
 
-/** Returns whether processes of the platform run with a locked package: neither development nor an optional package needs it alone. */
+/** Returns whether a locked package is needed at run time, and not only for development or by an optional package. */
 export function isOfRuntime({ dev, optional, devOptional }: LockEntry): boolean {
   return !(dev || optional || devOptional);
 }
 
-/** Licences under which a runtime package may be used. */
+/** Licenses that a runtime package may have. */
 const allowed = new Set(
   '0BSD Apache-2.0 BlueOak-1.0.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC MIT MIT-0 Python-2.0 Unlicense Zlib'.split(' '),
 );
 
-/** Licences of packages whose package.json states none of SPDX: what their license file has. */
+/** Licenses read from the license file, for packages whose package.json has no SPDX expression. */
 const read: Record<string, string> = { 'duck@0.1.12': 'BSD-2-Clause' };
 
 const licenseFile = /^(licen[cs]e|copying|notice)/i;
 const byName = (one: string, other: string) => (one < other ? -1 : Number(one > other));
 
 /**
- * Returns the packages of a lock file without those of development and the optional ones, in order of name and version. Not `npm sbom
- * --omit dev`: npm 11.19 leaves out every package that a development package depends on too.
+ * Returns the runtime packages of a lock file, sorted by name and version. `npm sbom --omit dev` does not work: npm 11.19 also omits runtime
+ * packages that a development package depends on.
  */
 export function runtimePackages(lock: { packages: Record<string, LockEntry> }): Package[] {
   const found = Object.entries(lock.packages).flatMap(([path, entry]) => {
@@ -52,7 +52,7 @@ export function runtimePackages(lock: { packages: Record<string, LockEntry> }): 
   return found.sort((one, other) => byName(one.name, other.name) || byName(one.version, other.version));
 }
 
-/** Returns a sentence for each package whose license is missing or not among the allowed ones; one of `OR` is enough. */
+/** Returns a sentence for each package whose license is missing or not allowed. One allowed alternative of `OR` is enough. */
 export function licenseFaults(packages: readonly Package[]): string[] {
   const isAllowed = (license: string) =>
     license.split(' OR ').some((choice) => choice.split(' AND ').every((part) => allowed.has(part)));
@@ -62,7 +62,7 @@ export function licenseFaults(packages: readonly Package[]): string[] {
   });
 }
 
-/** Returns a CycloneDX 1.6 document; the same packages give the same bytes. `base` is the image that has Node.js. */
+/** Returns a CycloneDX 1.6 document. The same packages give the same bytes. `base` is the base image with Node.js. */
 export function bill(packages: readonly Package[], subject: { name: string; version: string }, base: string): object {
   const component = ({ name, version, license, integrity }: Package) => {
     const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
@@ -78,7 +78,7 @@ export function bill(packages: readonly Package[], subject: { name: string; vers
       ...(algorithm && { hashes: [{ alg: algorithm.replace('sha', 'SHA-'), content }] }),
     };
   };
-  // Copies of one version at several places are one component.
+  // Several copies of one version are one component.
   const libraries = [...new Map(packages.map((one) => [`${one.name}@${one.version}`, component(one)])).values()];
   const node = process.version.slice(1);
   return {
@@ -95,7 +95,7 @@ export function bill(packages: readonly Package[], subject: { name: string; vers
   };
 }
 
-/** Returns the license files of packages, one after the other. A package without such a file is named with its license. */
+/** Returns the license files of packages, concatenated. A package without a license file is listed with its license. */
 export function licenseTexts(packages: readonly Package[], root: string): string {
   const texts = packages.map(({ name, version, license, path }) => {
     const files = globSync(['*', 'licen[cs]e/*'], { cwd: join(root, path) })
@@ -105,11 +105,11 @@ export function licenseTexts(packages: readonly Package[], root: string): string
     const text = files.sort(byName).map((file) => readFileSync(file, 'utf8').trim());
     return `${name} ${version} (${license})\n\n${text.join('\n\n') || 'The package has no license file.'}\n`;
   });
-  return `Packages that the processes run with. What is built into the console and the documentation is in the licenses.md of each.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
+  return `Runtime packages of the processes. The console and the documentation list their bundled packages in their own licenses.md.\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
 }
 
 /**
- * Writes sbom.cdx.json and THIRD-PARTY-LICENSES into a folder, of the packages that are installed.
+ * Writes sbom.cdx.json and THIRD-PARTY-LICENSES for the installed packages into a folder.
  * @param lockFile package-lock.json, or npm's record of an installation, node_modules/.package-lock.json
  * @returns a sentence for each package whose license is not allowed
  */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { describeProcess, gateway, type Platform, services } from './deployables.ts';
 
-describe('what a process is told', () => {
+describe('the environment of a process', () => {
   const root = mkdtempSync(join(tmpdir(), 'repository-'));
   const platform: Platform = {
     root,
@@ -41,7 +41,7 @@ describe('what a process is told', () => {
     return describeProcess(deployable, platform).env;
   };
 
-  it("is its own role's database and no secret of another process", () => {
+  it("has its own role's database URL and no secret of another process", () => {
     expect(environmentOf('calendar').DATABASE_URL).toBe(
       'postgres://platform_calendar:calendar-password@127.0.0.1:5432/platform',
     );
@@ -61,7 +61,7 @@ describe('what a process is told', () => {
       expect(environmentOf('gateway')[`${name.toUpperCase()}_URL`]).toBe(`http://127.0.0.1:${platform.ports[name]}`);
   });
 
-  it("is the caller's own settings, before the launcher's defaults", () => {
+  it("prefers the caller's settings to the launcher's defaults", () => {
     const said = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', DATABASE_POOL: '7' };
     Object.assign(process.env, said);
     expect(environmentOf('cdp')).toMatchObject({ ...said, LOG_LEVEL: 'warn' });
@@ -70,7 +70,7 @@ describe('what a process is told', () => {
     expect(environmentOf('webhooks').WEBHOOKS_ALLOWED_RANGES).toBe('10.0.0.0/8');
   });
 
-  it('is settings of a server only where the caller names the server', () => {
+  it('has settings of a server only if the caller sets its URL', () => {
     const settings = { REDIS_MODE: 'sentinel', DATABASE_POOLER: 'transaction', NATS_TLS_CA_FILE: '/etc/ca.pem' };
     Object.assign(process.env, settings);
     for (const name of Object.keys(settings)) expect(environmentOf('gateway')).not.toHaveProperty(name);
@@ -79,7 +79,7 @@ describe('what a process is told', () => {
     expect(environmentOf('gateway')).toMatchObject(settings);
   });
 
-  it('is nothing when its entry file is missing: that is said instead', () => {
+  it('needs the entry file: an error says that it is missing', () => {
     rmSync(join(root, gateway.entry));
     expect(() => environmentOf('gateway')).toThrow(/gateway\/src\/main.ts is missing/);
     expect(readFileSync(join(root, services[0]?.entry ?? ''), 'utf8')).toBe('');

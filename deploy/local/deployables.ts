@@ -4,9 +4,9 @@ import { docsKeyFile, type Secrets } from './platform-directory.ts';
 import { roleUrl } from './provision.ts';
 import type { ManagedProcess } from './supervisor/managed-process.ts';
 
-/** Folders, ports and secrets of the platform on this machine. */
+/** Folders, URLs, ports and secrets of the platform on this machine. */
 export interface Platform {
-  /** Folders of the repository, and of the platform's data in it. */
+  /** Folder of the repository; `directory` is the folder of the platform's data in it. */
   root: string;
   directory: string;
   databaseUrl: string;
@@ -20,12 +20,12 @@ export interface Platform {
   secrets: Secrets;
 }
 
-/** Process of the platform; its name is also its database schema's. */
+/** Process of the platform. Its database schema has the same name. */
 export interface Deployable {
   name: string;
-  /** Its main file, relative to the repository. */
+  /** Main file, relative to the repository. */
   entry: string;
-  /** Settings besides those that every process gets. The caller's environment overrides `defaults`. */
+  /** Settings in addition to those that every process gets. The caller's environment overrides `defaults`. */
   env?(platform: Platform): Record<string, string>;
   defaults?(platform: Platform): Record<string, string>;
 }
@@ -34,7 +34,7 @@ export const gateway: Deployable = {
   name: 'gateway',
   entry: 'gateway/src/main.ts',
   env: (platform) => ({
-    ...ofGatewayAlone(),
+    ...gatewayOnlySettings(),
     GATEWAY_PORT: String(platform.gatewayPort),
     GATEWAY_HOST: '127.0.0.1',
     ADMIN_PORT: String(platform.adminPort),
@@ -48,7 +48,7 @@ export const gateway: Deployable = {
   }),
 };
 
-/** Allows loopback targets: customers of a local platform run on the same machine. */
+/** Allows loopback targets, because customers of a local platform run on the same machine. */
 const localTargets = () => ({ WEBHOOKS_ALLOWED_RANGES: '127.0.0.0/8,::1/128' });
 
 export const services: Deployable[] = [
@@ -76,7 +76,7 @@ export const services: Deployable[] = [
   },
 ];
 
-/** Returns the ready file: while it is missing, the gateway's public /readyz responds 503. */
+/** Returns the path of the ready file. While the file is missing, the gateway's public /readyz responds 503. */
 export function readyFile(platform: Platform): string {
   return join(platform.directory, 'ready');
 }
@@ -86,9 +86,9 @@ function serviceUrl(platform: Platform, name: string): string {
 }
 
 /**
- * Returns the process of a deployable on this machine: Node on its entry file, ready when its /readyz (the gateway's on
- * the admin port, which does not wait for the ready file) responds 200.
- * @throws Error when its entry file is missing
+ * Returns the process of a deployable on this machine: Node on its entry file, ready when its /readyz responds 200.
+ * The gateway's /readyz is on the admin port, which does not wait for the ready file.
+ * @throws Error when the entry file is missing
  */
 export function describeProcess(deployable: Deployable, platform: Platform): ManagedProcess {
   const { name } = deployable;
@@ -103,10 +103,10 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
     env: {
       ...inheritedEnvironment(),
       ...definedDefaults({ LOG_LEVEL: 'warn', DRAIN_DELAY_SECONDS: '0', ...deployable.defaults?.(platform) }),
-      // Requests allocate much short-lived memory: limits keep V8 and malloc from growing for it, at no measured cost.
+      // Requests allocate much short-lived memory. These limits keep V8 and malloc from growing, at no measured cost.
       NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=8`.trim(),
       MALLOC_ARENA_MAX: '1',
-      // One for each: processes that end at once and write the same files over each other's take many seconds for it.
+      // One per process: processes that exit together and overwrite the same cache files take many seconds to exit.
       NODE_COMPILE_CACHE: join(platform.directory, 'compile-cache', name),
       HOST: '127.0.0.1',
       PORT: String(port),
@@ -122,7 +122,7 @@ export function describeProcess(deployable: Deployable, platform: Platform): Man
   };
 }
 
-/** Returns the settings that send every process's spans to the gateway's control plane, unless the caller has a collector. */
+/** Returns the settings that send all spans to the gateway's control plane, or none if the caller has a collector. */
 function traceExport({ adminPort, secrets }: Platform): Record<string, string> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_METRICS_EXPORTER = 'none' } = process.env;
   if (OTEL_EXPORTER_OTLP_ENDPOINT) return {};
@@ -135,24 +135,24 @@ function traceExport({ adminPort, secrets }: Platform): Record<string, string> {
   };
 }
 
-/** Returns the caller's environment (OTEL_… and the like) without npm's variables and without secrets of single processes. */
+/** Returns the caller's environment (such as OTEL_…) without npm's variables and without secrets of single processes. */
 function inheritedEnvironment(): Record<string, string> {
   const hidden =
     /^(npm_|INIT_CWD$|ADMIN_TOKENS?$|TRACE_TOKEN$|CONTEXT_SECRET$|AGENTS_SECRET_KEY$|MESSAGING_SECRET_KEY$|WEBHOOKS_SECRET_KEY$|DATABASE_URL$|REDIS_|NATS_URL$)/;
-  return callersSettings((key) => !hidden.test(key));
+  return callerSettings((key) => !hidden.test(key));
 }
 
-/** Returns those of the caller's settings that are wanted, none of a server that it does not name. */
-function callersSettings(isWanted: (key: string) => boolean): Record<string, string> {
+/** Returns the caller's wanted settings, except the settings of a server whose URL the caller does not set. */
+function callerSettings(isWanted: (key: string) => boolean): Record<string, string> {
   const entries = Object.entries(process.env).filter(
-    ([key, value]) => value !== undefined && isWanted(key) && !isOfAnotherServer(key),
+    ([key, value]) => value !== undefined && isWanted(key) && !isOfUnsetServer(key),
   );
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-/** Returns the URLs of the database, and of its other addresses that the caller names, with the role of a process. */
+/** Returns DATABASE_URL and the further database URLs that the caller sets, each with the role of a process. */
 function databaseUrls({ databaseUrl, secrets }: Platform, name: string): Record<string, string> {
-  const others = ['DATABASE_DIRECT_URL'].filter((key) => !isOfAnotherServer(key));
+  const others = ['DATABASE_DIRECT_URL'].filter((key) => !isOfUnsetServer(key));
   const urls = { DATABASE_URL: databaseUrl, ...Object.fromEntries(others.map((key) => [key, process.env[key]])) };
   const named = Object.entries(urls).flatMap(([key, url]) =>
     url ? [[key, roleUrl(url, name, secrets.roles[name] ?? '')]] : [],
@@ -160,26 +160,26 @@ function databaseUrls({ databaseUrl, secrets }: Platform, name: string): Record<
   return Object.fromEntries(named) as Record<string, string>;
 }
 
-/** Returns the caller's settings that no service gets. */
-const ofGatewayAlone = () => callersSettings((key) => /^(ADMIN_TOKENS$|REDIS_)/.test(key));
+/** Returns the caller's settings that only the gateway gets. */
+const gatewayOnlySettings = () => callerSettings((key) => /^(ADMIN_TOKENS$|REDIS_)/.test(key));
 
-/** Settings that say how the server of a URL is reached: they are of no use to one that is started here. */
-const ofServer: Record<string, RegExp> = {
+/** Settings that say how to reach the server of a URL. They do not apply to a server that npm start runs itself. */
+const settingsByServer: Record<string, RegExp> = {
   DATABASE_URL: /^DATABASE_(POOLER|DIRECT_URL)$/,
   NATS_URL: /^NATS_/,
   REDIS_URL: /^REDIS_(MODE$|SENTINEL_)/,
 };
 
-/** Returns whether a setting belongs to a server that the caller's environment does not name. */
-function isOfAnotherServer(key: string): boolean {
-  return Object.entries(ofServer).some(([url, settings]) => !process.env[url] && settings.test(key));
+/** Returns whether a setting belongs to a server whose URL the caller does not set. */
+function isOfUnsetServer(key: string): boolean {
+  return Object.entries(settingsByServer).some(([url, settings]) => !process.env[url] && settings.test(key));
 }
 
 function definedDefaults(defaults: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(defaults).map(([key, value]) => [key, process.env[key] ?? value]));
 }
 
-/** Returns whether a GET of the URL gets 200 within two seconds. */
+/** Returns whether a GET of the URL returns 200 within two seconds. */
 export async function isUp(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });

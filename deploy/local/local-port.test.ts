@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { freePort } from './local-port.ts';
 
-/** Prints ports, and lives until its input ends. */
+/** Prints 300 ports and runs until its input closes. */
 const other = `
   import { freePort } from '${new URL('./local-port.ts', import.meta.url)}';
   console.log((await Promise.all(Array.from({ length: 300 }, freePort))).join(' '));
   process.stdin.resume();`;
 
-it('a port that nobody listens on yet is given once, whichever process asks', async () => {
+it('freePort returns each port once, across processes', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', other], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

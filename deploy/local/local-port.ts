@@ -10,22 +10,22 @@ export async function portIsFree(port: number, host = '127.0.0.1'): Promise<bool
 }
 
 /**
- * Returns a free port of 127.0.0.1 below the ephemeral range, so that no outgoing connection takes it. No other call returns it while this process
- * lives: what it is for listens seconds later, and frees it for a moment whenever it restarts.
+ * Returns a free port of 127.0.0.1 below the ephemeral range, so that no outgoing connection takes it. No other call returns the port while
+ * this process lives, because its server starts seconds later and releases the port briefly at each restart.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const port = randomInt(20_000, 32_000);
     if ((await reserve(port)) && (await portIsFree(port))) return port;
   }
-  throw new Error('no free TCP port between 20000 and 32000 on 127.0.0.1: stop something that listens there');
+  throw new Error('no free TCP port between 20000 and 32000 on 127.0.0.1: stop a program that listens there');
 }
 
 const reserved = new Set<number>();
 
 /**
- * Returns whether this process has the port to itself now. On Linux an abstract socket says so to other processes; it ends with its process and
- * leaves no file.
+ * Returns whether this process has reserved the port. On Linux an abstract socket shows the reservation to other processes. It closes when
+ * its process exits and leaves no file.
  */
 async function reserve(port: number): Promise<boolean> {
   if (process.platform === 'linux')
@@ -43,8 +43,8 @@ function listens(server: Server, at: ListenOptions): Promise<boolean> {
 }
 
 /**
- * Returns a server's first line on 127.0.0.1 after `send` was written to it; null when it refuses, closes or is silent
- * for timeoutMs.
+ * Writes `send` to a server on 127.0.0.1 and returns its first line. Returns null when the server refuses, closes or is
+ * silent for timeoutMs.
  */
 export function firstLine(port: number, send: string, timeoutMs = 1_000): Promise<string | null> {
   return new Promise((resolve) => {

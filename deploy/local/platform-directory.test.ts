@@ -23,7 +23,7 @@ describe("the platform's directory", () => {
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-  /** Starts a process that runs until it is told to end, and records it. */
+  /** Starts and records a process that runs until SIGTERM. */
   async function startRecorded(file: string): Promise<number> {
     const child = spawn(process.execPath, ['-e', 'console.log(); setInterval(() => {}, 1000)'], { detached: true });
     await once(child.stdout, 'data');
@@ -46,7 +46,7 @@ describe("the platform's directory", () => {
     expect(new Set(passwords).size).toBe(5);
   });
 
-  it('of an earlier version gets the secrets it lacks and keeps those it has', () => {
+  it('adds missing secrets to a file of an earlier version and keeps the others', () => {
     const { bus: _, REDIS_PASSWORD: __, ...earlier } = loadSecrets(directory, ['calendar']);
     writeFileSync(join(directory, 'secrets.json'), JSON.stringify(earlier));
     const now = loadSecrets(directory, ['calendar']);
@@ -54,7 +54,7 @@ describe("the platform's directory", () => {
     for (const password of [now.bus.calendar, now.REDIS_PASSWORD]) expect(password).toMatch(/^[\w-]{32}$/);
   });
 
-  it('keeps its ports and chooses again where one is taken, or given to something else', async () => {
+  it('keeps its ports and replaces a port that is in use or assigned elsewhere', async () => {
     const first = await choosePorts(directory, ['calendar', 'cdp']);
     expect(await choosePorts(directory, ['calendar', 'cdp'])).toEqual(first);
     const taker = createServer().listen(first.cdp, '127.0.0.1');
@@ -67,7 +67,7 @@ describe("the platform's directory", () => {
     expect([third.calendar, third.cdp === second.cdp]).toEqual([second.calendar, false]);
   });
 
-  it('deletes its data, not what a link in it leads to, and keeps the downloads', () => {
+  it('deletes its data, but not the target of a link, and keeps downloads', () => {
     const inside = openDirectory(join(directory, '.platform'));
     const outside = join(directory, 'outside');
     for (const folder of [outside, join(inside, 'postgres'), join(inside, 'debian')]) mkdirSync(folder);
@@ -85,7 +85,7 @@ describe("the platform's directory", () => {
 
   it('belongs to one launcher at a time, and a fresh start takes it over', async () => {
     const other = await startRecorded('launcher.json');
-    await expect(claimDirectory(directory, false)).rejects.toThrow(`it runs already (process ${other})`);
+    await expect(claimDirectory(directory, false)).rejects.toThrow(`the platform already runs (process ${other})`);
     releaseDirectory(directory);
     expect(existsSync(join(directory, 'launcher.json'))).toBe(true);
     await claimDirectory(directory, true);
@@ -94,7 +94,7 @@ describe("the platform's directory", () => {
     expect(existsSync(join(directory, 'launcher.json'))).toBe(false);
   });
 
-  it('is cleared of what a killed launcher left running', async () => {
+  it('stops processes that a killed launcher left running', async () => {
     const orphan = await startRecorded('run/calendar.json');
     await claimDirectory(directory, false);
     expect(processIdentity(orphan)).toBeNull();

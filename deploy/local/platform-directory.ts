@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { freePort, portIsFree } from './local-port.ts';
 import { recordProcess, runningRecord, stopRecorded } from './supervisor/process-record.ts';
 
-// Kept by --fresh: downloads and compiled code contain none of the platform's data.
+// --fresh keeps these, because downloads and compiled code contain none of the platform's data.
 const kept = new Set(['debian', 'compile-cache', 'generators']);
 const serverNames = ['postgres', 'nats', 'redis'];
 
@@ -44,13 +44,15 @@ export function openDirectory(path: string): string {
   return realpathSync(path);
 }
 
-/** Locks the directory for this launcher and stops what an earlier, killed one left running. */
+/** Locks the directory for this launcher and stops processes that an earlier, killed launcher left running. */
 export async function claimDirectory(directory: string, fresh: boolean): Promise<void> {
   const file = join(directory, 'launcher.json');
   const running = runningRecord(file);
   if (running !== null && running.pid !== process.pid) {
     if (!fresh)
-      throw new Error(`it runs already (process ${running.pid}): stop it with Ctrl-C, or kill ${running.pid}`);
+      throw new Error(
+        `the platform already runs (process ${running.pid}): stop it with Ctrl-C there, or with kill ${running.pid}`,
+      );
     await stopRecorded(file, 45_000);
   }
   recordProcess(file, process.pid, 'SIGTERM');
@@ -74,18 +76,18 @@ export function deleteData(directory: string): void {
   }
 }
 
-/** Returns the file with the key that the reference at /docs/reference tries requests with. */
+/** Returns the path of the file with the key that the reference at /docs/reference sends requests with. */
 export function docsKeyFile(directory: string): string {
   return join(directory, 'docs-key');
 }
 
-/** Writes a text that only this user may read; atomic. */
+/** Writes a file atomically that only this user may read. */
 export function writeSecretFile(file: string, text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
-/** Writes JSON that only this user may read; atomic. */
+/** Writes a JSON file atomically that only this user may read. */
 export function writeSecretJson(file: string, value: unknown): void {
   writeSecretFile(file, `${JSON.stringify(value, null, 2)}\n`);
 }
@@ -96,11 +98,11 @@ export function readJson<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
   } catch (error) {
-    throw new Error(`${file} is not JSON: mend it, or start again with npm start -- --fresh`, { cause: error });
+    throw new Error(`${file} is not JSON: correct it, or discard all data with npm start -- --fresh`, { cause: error });
   }
 }
 
-/** Returns the secrets, generated on the first start; later starts add missing ones. */
+/** Returns the secrets. The first start generates them, and later starts add missing ones. */
 export function loadSecrets(directory: string, serviceNames: string[]): Secrets {
   const file = join(directory, 'secrets.json');
   const found: Partial<Secrets> = readJson<Partial<Secrets>>(file) ?? {};
@@ -122,7 +124,7 @@ export function loadSecrets(directory: string, serviceNames: string[]): Secrets 
   return secrets;
 }
 
-/** Returns a port of 127.0.0.1 for each name: the one it had, unless that is in use or among those that are `others`. */
+/** Returns a port of 127.0.0.1 for each name: its previous port, unless that is in use or in `others`. */
 export async function choosePorts(
   directory: string,
   names: string[],

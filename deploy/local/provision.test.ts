@@ -40,7 +40,7 @@ describe('provision', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('gives each role a schema of its own, where its tables land without being asked to', async () => {
+  it('gives each role its own schema, which its tables are created in by default', async () => {
     const sql = as('calendar');
     await sql`create table appointments (id int primary key)`;
     await sql`insert into appointments values (1)`;
@@ -48,7 +48,7 @@ describe('provision', () => {
     expect(row).toEqual({ schemaname: 'calendar', tableowner: 'platform_calendar' });
   });
 
-  it("refuses one role the other's schema, to read and to write", async () => {
+  it("denies a role access to another role's schema", async () => {
     await as('calendar')`create table secrets (id int)`;
     const stranger = as('cdp');
     await expect(stranger`select * from calendar.secrets`).rejects.toMatchObject({ code: '42501' });
@@ -57,7 +57,7 @@ describe('provision', () => {
     await expect(stranger`set role platform_calendar`).rejects.toMatchObject({ code: '42501' });
   });
 
-  it('leaves the schema public closed to new tables and its extensions usable', async () => {
+  it('allows no new tables in the schema public, whose extensions stay usable', async () => {
     const sql = as('cdp');
     await expect(sql`create table public.mine (id int)`).rejects.toMatchObject({ code: '42501' });
     const [row] = await sql`select similarity('Anna', 'Anne') > 0.3 as alike`;
@@ -65,12 +65,12 @@ describe('provision', () => {
     await sql`create table spans (who uuid, during tstzrange, exclude using gist (who with =, during with &&))`;
   });
 
-  it('makes roles that can make neither roles nor databases', async () => {
+  it('creates roles that can create neither roles nor databases', async () => {
     await expect(as('cdp')`create role another`).rejects.toMatchObject({ code: '42501' });
     await expect(as('cdp')`create database another`).rejects.toMatchObject({ code: '42501' });
   });
 
-  it('can run again, also many at once, and keeps the data', async () => {
+  it('can run again, also concurrently, and keeps the data', async () => {
     const sql = as('calendar');
     await sql`create table kept (id int)`;
     await sql`insert into kept values (7)`;
@@ -87,12 +87,12 @@ describe('provision', () => {
     }
   });
 
-  it('says which right is missing when the role may not create roles', async () => {
+  it('names the missing privilege when the role may not create roles', async () => {
     const powerless = roleUrl(adminUrl, 'calendar', roles[0]?.password ?? '', database);
     await expect(provision(powerless, { roles })).rejects.toThrow(/"platform_calendar" may not create roles/);
   });
 
-  it('works for an owner that is no superuser but may create roles', async () => {
+  it('works for a database owner that may create roles but is not a superuser', async () => {
     const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
     clients.push(admin);
     await admin`create role owner login createrole password 'owner'`;
@@ -108,7 +108,7 @@ describe('provision', () => {
     expect(await sql`select current_schema() as schema`).toMatchObject([{ schema: 'crm' }]);
   });
 
-  it('refuses a database whose texts are not UTF-8, and says how to make one', async () => {
+  it('rejects a database whose encoding is not UTF-8, and says how to create one', async () => {
     const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
     clients.push(admin);
     await admin`create database bytes template template0 encoding 'SQL_ASCII' locale 'C'`;
@@ -117,7 +117,7 @@ describe('provision', () => {
     );
   });
 
-  it('refuses a name that is no plain identifier', async () => {
+  it('rejects a name that is not a plain identifier', async () => {
     await expect(provision(adminUrl, { roles: [{ name: 'a;b', password: 'x' }] })).rejects.toThrow(
       /cannot name a schema/,
     );

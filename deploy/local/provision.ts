@@ -1,9 +1,9 @@
 import postgres from 'postgres';
 
-// Advisory lock key of everyone who provisions through the same database; other programs are unlikely to use it.
+// Advisory lock key shared by all runs that provision through the same database. Other programs are unlikely to use it.
 const provisionLock = 7_201_634_411;
 
-/** Settings of a role's sessions, as packages/service-kit has them for direct connections: a process behind a pooler compares them. */
+/** Session settings of a role. They must equal packages/service-kit's for direct connections: a process behind a pooler compares them. */
 const sessionSettings = [
   ['statement_timeout', '5000'],
   ['idle_in_transaction_session_timeout', '15000'],
@@ -11,18 +11,17 @@ const sessionSettings = [
   ['jit', 'off'],
 ] as const;
 
-/** A service's name (also its schema's) and the password of its role. */
+/** Name of a service, which is also the name of its schema, and the password of its role. */
 export interface ServiceRole {
   name: string;
   password: string;
 }
 
 /**
- * Creates for each service a login role `platform_<name>`, a schema `<name>` that only this role may use, and a search_path
- * of that schema and public with the timeouts of requests; installs btree_gist and pg_trgm in public. Idempotent (passwords are set again). Concurrent
- * runs through the same admin URL wait for each other.
- * @param options.database created when missing; default: the one of adminUrl
- * @throws Error when there is no connection, or that names the privilege that adminUrl's role lacks
+ * Creates for each service a login role `platform_<name>` and a schema `<name>` that only this role may use. Sets the role's search_path
+ * and timeouts, and installs btree_gist and pg_trgm in public. Idempotent; sets passwords again. Concurrent runs wait for each other.
+ * @param options.database created when missing; default: the database of adminUrl
+ * @throws Error when the connection fails, or when adminUrl's role lacks a privilege, which the message names
  */
 export async function provision(adminUrl: string, options: { database?: string; roles: ServiceRole[] }): Promise<void> {
   for (const role of options.roles) requireName(role.name);
@@ -47,7 +46,7 @@ export async function provision(adminUrl: string, options: { database?: string; 
   }
 }
 
-/** Returns the URL of a service's role: adminUrl with another user, and another database if given. */
+/** Returns adminUrl with the user and password of a service's role, and another database if given. */
 export function roleUrl(adminUrl: string, name: string, password: string, database?: string): string {
   requireName(name);
   const url = new URL(adminUrl);
@@ -67,7 +66,7 @@ export function databaseUrl(adminUrl: string, database: string): string {
 function requireName(name: string): void {
   if (/^[a-z][a-z0-9_]{0,49}$/.test(name)) return;
   throw new Error(
-    `"${name}" cannot name a schema: it must be a lower-case letter, then letters, digits or _, 50 at most`,
+    `"${name}" cannot name a schema: use a lowercase letter, then lowercase letters, digits or _, at most 50 characters`,
   );
 }
 
@@ -75,13 +74,13 @@ async function requireRights(admin: postgres.Sql, adminUrl: string): Promise<voi
   const [role] = await admin<{ name: string; rolsuper: boolean; rolcreaterole: boolean; creates: boolean }[]>`
     select rolname as name, rolsuper, rolcreaterole, has_database_privilege(current_database(), 'CREATE') as creates
     from pg_roles where rolname = current_user`.catch((error: Error) => {
-    throw new Error(`no connection to the database at ${new URL(adminUrl).host}: ${error.message}`, { cause: error });
+    throw new Error(`cannot connect to the database at ${new URL(adminUrl).host}: ${error.message}`, { cause: error });
   });
   if (role === undefined) throw new Error('the database does not show its own current role');
   if (role.rolsuper || (role.rolcreaterole && role.creates)) return;
   throw new Error(
-    `the database role "${role.name}" may not create roles and schemas: connect as a superuser, or run as one ` +
-      `ALTER ROLE "${role.name}" CREATEROLE and GRANT CREATE ON DATABASE to it`,
+    `the database role "${role.name}" may not create roles and schemas: connect as a superuser, or let a superuser run ` +
+      `ALTER ROLE "${role.name}" CREATEROLE and GRANT CREATE ON DATABASE for it`,
   );
 }
 
@@ -90,7 +89,7 @@ async function requireEncoding(database: postgres.Sql): Promise<void> {
     select current_database() as name, current_setting('server_encoding') as encoding`;
   if (found?.encoding === 'UTF8') return;
   throw new Error(
-    `the encoding of the database "${found?.name}" is ${found?.encoding} and must be UTF8: make one with ` +
+    `the encoding of the database "${found?.name}" is ${found?.encoding} and must be UTF8: create a database with ` +
       `CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'`,
   );
 }
@@ -111,7 +110,7 @@ async function provisionRole(sql: postgres.TransactionSql, { name, password }: S
   const [found] = await sql<{ exists: boolean; database: string; superuser: boolean }[]>`
     select exists (select from pg_roles where rolname = ${role}), current_database() as database,
       (select rolsuper from pg_roles where rolname = current_user) as superuser`;
-  const verb = found?.exists ? 'alter' : 'create'; // a role has no privilege but to log in
+  const verb = found?.exists ? 'alter' : 'create'; // the role's only privilege is to log in
   const [statement] = await sql<{ text: string }[]>`
     select format(${`${verb} role %I login password %L`}, ${role}::text, ${password}::text) as text`;
   await sql.unsafe(statement?.text ?? '');
@@ -122,7 +121,7 @@ async function provisionRole(sql: postgres.TransactionSql, { name, password }: S
   await sql`create schema if not exists ${sql(name)} authorization ${sql(role)}`;
   await sql`revoke all on schema ${sql(name)} from public`;
   await sql`alter role ${sql(role)} in database ${sql(found?.database ?? '')} set search_path = ${sql(name)}, public`;
-  // What the services' sessions set themselves, for those that a pooler in transaction mode opens: it passes none on.
+  // A pooler in transaction mode does not pass session settings on, so the role carries them.
   for (const [setting, value] of sessionSettings) {
     await sql.unsafe(
       `alter role ${role} in database "${(found?.database ?? '').replaceAll('"', '""')}" set ${setting} = '${value}'`,
@@ -130,7 +129,7 @@ async function provisionRole(sql: postgres.TransactionSql, { name, password }: S
   }
 }
 
-/** Returns the roles of the environment: ROLE_PASSWORD_CALENDAR=… is the role of calendar. */
+/** Returns the roles that the environment names: ROLE_PASSWORD_CALENDAR=… is the role of calendar. */
 function rolesFromEnvironment(): ServiceRole[] {
   const prefix = 'ROLE_PASSWORD_';
   return Object.entries(process.env).flatMap(([key, password]) =>
@@ -147,7 +146,7 @@ if (import.meta.main) {
   }
   try {
     await provision(ADMIN_DATABASE_URL, { roles });
-    console.log(`schemas and roles are there: ${roles.map((role) => role.name).join(', ')}`);
+    console.log(`schemas and roles are ready: ${roles.map((role) => role.name).join(', ')}`);
   } catch (error) {
     console.error(`provision failed: ${(error as Error).message}`);
     process.exit(1);

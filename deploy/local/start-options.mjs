@@ -1,25 +1,25 @@
 // @ts-check
-// Plain JavaScript for any Node.js from 20 on: `npm start` reads its arguments before it installs anything.
+// Plain JavaScript for Node.js 20 or later, because `npm start` reads its arguments before it installs anything.
 import { parseArgs } from 'node:util';
 
 /**
  * Options of a start, from the command line and the environment.
  * @typedef {object} Options
- * @property {boolean} fresh begin with empty data
- * @property {boolean} demo make a demo account
- * @property {boolean} jsonLogs show the lines that processes log as they are
+ * @property {boolean} fresh discard all data first
+ * @property {boolean} demo create a demo account
+ * @property {boolean} jsonLogs show log lines as JSON
  * @property {number} gatewayPort
  * @property {number} adminPort
  */
 
-/** Wrong usage: nothing was started, and the exit code is 2. */
+/** Invalid arguments or settings. Nothing was started, and the exit code is 2. */
 export class UsageError extends Error {}
 
 const flags = {
-  fresh: 'begin with empty data',
-  'no-demo': 'make no demo account',
-  'json-logs': 'show the lines that processes log as they are',
-  help: 'print this and start nothing',
+  fresh: 'discard all data first',
+  'no-demo': 'create no demo account',
+  'json-logs': 'show log lines as JSON',
+  help: 'print this help and exit',
 };
 
 const ports = { GATEWAY_PORT: 8080, ADMIN_PORT: 8081 };
@@ -27,17 +27,17 @@ const ports = { GATEWAY_PORT: 8080, ADMIN_PORT: 8081 };
 const settings = [
   ['GATEWAY_PORT', String(ports.GATEWAY_PORT), 'port of the API and its documentation'],
   ['ADMIN_PORT', String(ports.ADMIN_PORT), "port of the control plane and the operators' console"],
-  ['DATABASE_URL', 'its own server', 'PostgreSQL 18; its user may create roles'],
-  ['NATS_URL', 'its own server', 'NATS with JetStream'],
-  ['REDIS_URL', 'its own server', 'Redis, or what speaks its protocol'],
+  ['DATABASE_URL', 'starts a server', 'PostgreSQL 18; the user must be allowed to create roles'],
+  ['NATS_URL', 'starts a server', 'NATS with JetStream'],
+  ['REDIS_URL', 'starts a server', 'Redis or a compatible server'],
   ['BUS_PREFIX', 'platform', 'separates installations on one NATS'],
-  ['LOG_LEVEL', 'warn', 'least severe level that processes log: debug, info, warn, error'],
+  ['LOG_LEVEL', 'warn', 'lowest level that is logged: debug, info, warn, error'],
   ['WEBHOOKS_ALLOWED_RANGES', '127.0.0.0/8,::1/128', 'private ranges that webhooks may be sent to'],
-  ['WEBHOOKS_RETRY_SCHEDULE', '0,5s,5m,…', 'times between the tries of a delivery'],
+  ['WEBHOOKS_RETRY_SCHEDULE', '0,5s,5m,…', 'delays between the attempts of a delivery'],
 ];
 
 /**
- * Returns what a start is asked for, or 'help'. Throws UsageError where a flag is unknown or a port is none.
+ * Returns the options of a start, or 'help'. Throws UsageError when a flag is unknown or a port is invalid.
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} env
  * @returns {Options | 'help'}
@@ -47,7 +47,7 @@ export function readOptions(args, env) {
   if (values.help) return 'help';
   const [gatewayPort, adminPort] = [readPort(env, 'GATEWAY_PORT'), readPort(env, 'ADMIN_PORT')];
   if (gatewayPort === adminPort)
-    throw new UsageError(`GATEWAY_PORT and ADMIN_PORT are both ${adminPort}: each needs its own`);
+    throw new UsageError(`GATEWAY_PORT and ADMIN_PORT are both ${adminPort}: they must differ`);
   return {
     fresh: values.fresh ?? false,
     demo: !values['no-demo'],
@@ -57,13 +57,13 @@ export function readOptions(args, env) {
   };
 }
 
-/** Returns the usage of `npm start`: its flags, and the settings that matter with their defaults. */
+/** Returns the usage of `npm start`: its flags, and the most important settings with their defaults. */
 export function usage() {
   return [
     'npm start [-- --flag …]',
     '',
-    'Starts the platform on this machine: PostgreSQL, NATS, Redis, the gateway and every service, each as a process of its own.',
-    'Data, logs of the servers, secrets and the keys of the demo account are in .platform/. Press Ctrl-C to stop.',
+    'Starts the platform on this machine: PostgreSQL, NATS, Redis, the gateway and every service, each as its own process.',
+    "Data, server logs, secrets and the demo account's keys are in .platform/. Press Ctrl-C to stop.",
     '',
     'Flags:',
     ...Object.entries(flags).map(([name, meaning]) => `  ${`--${name}`.padEnd(24)} ${meaning}`),
@@ -71,8 +71,8 @@ export function usage() {
     'Settings, from the environment:',
     ...settings.map(([name, value, meaning]) => `  ${name?.padEnd(24)} ${value?.padEnd(20)} ${meaning}`),
     '',
-    'npm run doctor checks whether this machine can run it. All settings of all processes: docs/reference/config.md.',
-    'Exit codes: 0 stopped, 1 could not start, 2 used wrongly.',
+    'npm run doctor checks whether this machine can run the platform. docs/reference/config.md lists all settings.',
+    'Exit codes: 0 stopped, 1 could not start, 2 invalid arguments or settings.',
   ].join('\n');
 }
 
@@ -84,7 +84,7 @@ function parsed(args) {
     return parseArgs({ args, options: { ...options, help: { ...boolean, short: 'h' } } }).values;
   } catch (cause) {
     const known = Object.entries(flags).map(([name, meaning]) => `--${name} (${meaning})`);
-    const message = `"${args.join(' ')}" is not understood; the flags are ${known.join(', ')}`;
+    const message = `"${args.join(' ')}" contains an unknown flag; the flags are ${known.join(', ')}`;
     throw new UsageError(message, { cause });
   }
 }

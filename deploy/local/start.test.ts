@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
 
 const root = join(import.meta.dirname, '../..');
-/** A clone in which an installation or a start would fail, for want of files. */
+/** A clone without the files that an installation or a start needs. */
 const clone = mkdtempSync(join(tmpdir(), 'clone-'));
 for (const file of ['scripts/start.sh', 'scripts/answer-start.mjs', 'deploy/local/start-options.mjs'])
   cpSync(join(root, file), join(clone, file));
@@ -18,19 +18,19 @@ function start(args: string[], env: Record<string, string> = {}) {
 }
 
 it.each(['--frsh', 'fresh', '--fresh=yes'])(
-  'npm start -- %s installs and starts nothing and names the flags that there are',
+  'npm start -- %s installs and starts nothing and lists the flags',
   (flag) => {
     const { status, stdout } = start([flag]);
     expect(stdout).toMatch(/^Could not start: .+\n$/);
-    expect(stdout).toContain(`"${flag}" is not understood`);
+    expect(stdout).toContain(`"${flag}" contains an unknown flag`);
     expect(stdout).toContain(
-      'the flags are --fresh (begin with empty data), --no-demo (make no demo account), --json-logs (show',
+      'the flags are --fresh (discard all data first), --no-demo (create no demo account), --json-logs (show',
     );
     expect(status).toBe(2);
   },
 );
 
-it('a port that is none starts nothing', () => {
+it('npm start with an invalid port starts nothing', () => {
   const { status, stdout } = start([], { GATEWAY_PORT: '80800' });
   expect(stdout).toBe('Could not start: GATEWAY_PORT is "80800": it must be a port from 1 to 65535\n');
   expect(status).toBe(2);
@@ -39,7 +39,7 @@ it('a port that is none starts nothing', () => {
 it.each(['--help', '-h'])(
   'npm start -- %s installs and starts nothing and prints flags and settings with their defaults',
   (flag) => {
-    // A port that cannot be: whoever asks for help may have set it wrongly.
+    // Help works even if a port is invalid.
     const { status, stdout } = start([flag, '--no-demo'], { GATEWAY_PORT: 'none' });
     for (const text of [
       '--fresh',
@@ -53,7 +53,7 @@ it.each(['--help', '-h'])(
   },
 );
 
-it('the usage names no setting that nothing reads', () => {
+it('the usage lists only settings that the code reads', () => {
   const read = ['docs/reference/config.md', ...globSync('deploy/local/**/*.ts', { cwd: root })]
     .filter((file) => !file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(root, file), 'utf8'))

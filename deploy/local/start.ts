@@ -24,24 +24,24 @@ const names = services.map(({ name }) => name);
 const terminal = createTerminal(process.stdout);
 const say = terminal.write;
 
-/** Starts the servers, provisions, starts services and gateway, makes the demo, in this order; returns the demo account, if any. */
+/** Starts the servers, provisions the database, starts services and gateway, opens the demo. Returns the demo account, if any. */
 async function bringUp(supervisor: Supervisor, directory: string, options: Options): Promise<Demo | null> {
   await platformDirectory.claimDirectory(directory, options.fresh);
   if (options.fresh) platformDirectory.deleteData(directory);
   await requireFreePorts(options);
   const platform = await startServers(supervisor, directory, options);
   rmSync(readyFile(platform), { force: true });
-  if (process.env.DATABASE_URL && options.fresh) say('--fresh leaves the database at DATABASE_URL as it is');
+  if (process.env.DATABASE_URL && options.fresh) say('--fresh does not change the database at DATABASE_URL');
   const processes = services.map((service) => describeProcess(service, platform));
-  // Another start may have taken the ports since: its gateway must not be mistaken for ours.
+  // Another start may have taken the ports meanwhile. Its gateway must not be mistaken for ours.
   await requireFreePorts(options);
-  // At once, because each mostly loads its modules; the gateway stops first, as what was started last.
+  // In parallel, because each mostly loads its modules. The gateway's group comes last, so the gateway stops first.
   await Promise.all([
     supervisor.start(options.demo ? [...processes, describeSimulated(platform)] : processes),
     supervisor.start([describeProcess(gateway, platform)]),
   ]);
   const { gateway: gatewayUrl, admin } = entrances(options);
-  // The command-line tool finds the control plane by it.
+  // The command-line tool reads the control plane's URL from this file.
   platformDirectory.writeSecretJson(join(directory, 'addresses.json'), { gateway: gatewayUrl, admin });
   const demo = options.demo
     ? await openDemo(directory, {
@@ -53,7 +53,7 @@ async function bringUp(supervisor: Supervisor, directory: string, options: Optio
     : null;
   writeFileSync(readyFile(platform), '');
   if (!(await waitUntil(() => isUp(`${gatewayUrl}/readyz`), 15_000))) {
-    throw new Error(`${gatewayUrl}/readyz did not respond 200 within 15 s after everything was started`);
+    throw new Error(`${gatewayUrl}/readyz did not respond 200 within 15 s after all processes had started`);
   }
   return demo;
 }
@@ -71,7 +71,7 @@ async function requireFreePorts(options: Options): Promise<void> {
   }
 }
 
-/** Starts the servers that the environment does not name, and provisions the database. */
+/** Starts the servers whose URLs the environment does not set, and provisions the database. */
 async function startServers(supervisor: Supervisor, directory: string, options: Options): Promise<Platform> {
   const ports = await platformDirectory.choosePorts(
     directory,
@@ -102,7 +102,7 @@ async function startServers(supervisor: Supervisor, directory: string, options: 
     directory,
     databaseUrl: postgres === null ? (DATABASE_URL ?? '') : databaseUrl(postgres.url, database),
     natsUrl: (name) => (nats === null ? (NATS_URL ?? '') : busUrl(nats.url, name, secrets.bus[name] ?? '')),
-    // Without Redis nothing listens there.
+    // Without Redis nothing listens at this URL, and the gateway limits rates by itself.
     redisUrl: redis?.url ?? (REDIS_URL || `redis://127.0.0.1:${ports.redis}`),
     gatewayPort: options.gatewayPort,
     adminPort: options.adminPort,
@@ -111,14 +111,14 @@ async function startServers(supervisor: Supervisor, directory: string, options: 
   };
 }
 
-/** Goes on without Redis where it cannot be had: the gateway then limits rates by itself. Throws any other error. */
+/** Continues without Redis when none is found; the gateway then limits rates by itself. Throws any other error. */
 function withoutRedis(error: unknown): null {
   if (!(error instanceof ServerNotFound)) throw error;
-  say(`No Redis: rates are counted per process. ${error.message}`);
+  say(`No Redis: the gateway limits rates by itself. ${error.message}`);
   return null;
 }
 
-/** Handles signals. npm repeats the Ctrl-C that the terminal already sent: a second one within a second is ignored. */
+/** Handles signals. Ignores a second signal within one second, because npm repeats the Ctrl-C that the terminal already sent. */
 function stopOnSignals(stop: (force: boolean) => void): void {
   let firstAt: number | null = null;
   const onSignal = () => {
@@ -151,7 +151,7 @@ async function main(): Promise<void> {
     process.exit(exitCode);
   };
   stopOnSignals((force) => {
-    say(force ? 'Killing what is left.' : '\nStopping (Ctrl-C again kills at once).');
+    say(force ? 'Killing the remaining processes.' : '\nStopping. Press Ctrl-C again to kill all processes at once.');
     void end(0, force);
   });
   process.stdout.on('error', () => undefined); // a closed terminal must not prevent the servers from being stopped

@@ -15,7 +15,7 @@ const key = `cp_live_${'k'.repeat(40)}`;
 const demo = { keys: { live: key, test: 'cp_test_k' } } as Demo;
 const at = { gateway: 'http://127.0.0.1:8080', admin: 'http://127.0.0.1:8081', directory, demo, env: {} };
 
-it('a start that is ready says on one screen where everything is, and what to paste', () => {
+it('the welcome fits on one screen and shows all URLs and a request to paste', () => {
   const text = welcome(at);
   const lines = text.split('\n');
   expect(lines.length).toBeLessThanOrEqual(20);
@@ -31,7 +31,7 @@ it('a start that is ready says on one screen where everything is, and what to pa
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
 });
 
-it('without a demo there is nothing to paste, and a server of the environment is named by its setting', () => {
+it('without a demo no request is shown, and a server from the environment is shown by its setting', () => {
   const text = welcome({ ...at, demo: null, env: { DATABASE_URL: 'postgres://user:secret@db/platform' } });
   expect(text).toContain('  PostgreSQL  at DATABASE_URL\n  NATS        127.0.0.1:20002\n');
   expect(text).not.toMatch(/curl|secret/);

@@ -10,10 +10,10 @@ const servers = [
 ] as const;
 
 /**
- * Returns the text of a start that is ready, in at most 20 lines: what runs where, and a request to paste.
- * @param started.directory the platform's, with its ports and secrets and the records of its servers
- * @param started.demo the demo account, if there is one
- * @param started.env settings that may name servers
+ * Returns the text that a ready start prints, in at most 20 lines: the URLs, and a request to paste.
+ * @param started.directory the platform's directory, with its ports, its secrets and the process records of its servers
+ * @param started.demo the demo account, or null
+ * @param started.env environment, which may set the servers' URLs
  */
 export function welcome(started: {
   gateway: string;

@@ -25,7 +25,7 @@ const stops: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
   platform = await startPlatform({ services: ['calendar', 'cdp'] });
-  // Five minutes past an hour: no listed time passes while a test runs.
+  // Five minutes past the hour, so that no listed time passes while a test runs.
   platform.clock.set(new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 300_000));
 }, 60_000);
 afterAll(async () => {
@@ -44,7 +44,7 @@ afterEach(async () => {
   while (stops.length > 0) await stops.pop()!();
 });
 
-/** Starts the page's server; returns its address and what its visitors may do. */
+/** Starts the page's server. Returns its URL and its visitors' requests. */
 async function startPage(settings: Partial<Settings> = {}) {
   const key = settings.key ?? (await platform.issueKey(account.id, { scopes }));
   const logged: string[] = [];
@@ -109,7 +109,7 @@ describe('a visitor', () => {
     expect(await appointments()).toHaveLength(1);
   });
 
-  it('whose time was taken meanwhile is shown the next free ones', async () => {
+  it('whose time was taken meanwhile sees the next free times', async () => {
     const page = await startPage();
     const { times } = (await page.get('/free-times')).body;
     await page.book({ ...visitor, starts_at: times[0] });
@@ -119,7 +119,7 @@ describe('a visitor', () => {
     expect((await page.book({ ...visitor, starts_at: late.body.times[0] })).status).toBe(201);
   });
 
-  it('is the same contact again, and changes nobody by typing their address', async () => {
+  it('is the same contact again, and cannot change another contact by typing its address', async () => {
     const page = await startPage();
     const { times } = (await page.get('/free-times')).body;
     await page.book({ ...visitor, starts_at: times[0] });
@@ -139,7 +139,7 @@ describe('a visitor', () => {
     ['notes', { notes: ['x'] }],
     ['starts_at', { starts_at: 'tomorrow' }],
     ['starts_at', { starts_at: '2026-12-01T09:00:00' }],
-  ])('is told that the %s is wrong in %j', async (field, wrong) => {
+  ])('is told that the %s is invalid in %j', async (field, wrong) => {
     const page = await startPage();
     const { status, body } = await page.book({ ...visitor, starts_at: '2030-01-01T09:00:00Z', ...wrong });
     expect([status, body.error.code, body.error.field]).toEqual([400, 'invalid_request', field]);
@@ -148,7 +148,7 @@ describe('a visitor', () => {
 });
 
 describe('the key', () => {
-  it('of the README is enough, and none of its scopes can be left out', async () => {
+  it('of the README has exactly the needed scopes', async () => {
     expect(scopes).toHaveLength(3);
     for (const left of scopes) {
       const key = await platform.issueKey(account.id, { scopes: scopes.filter((scope) => scope !== left) });
@@ -162,7 +162,7 @@ describe('the key', () => {
     }
   });
 
-  it('is in nothing that a visitor gets', async () => {
+  it('is in no response to a visitor', async () => {
     const page = await startPage();
     const paths = ['/', '/booking.css', '/booking.js', '/free-times', '/server.ts', '/README.md', '/../server.ts'];
     const got = await Promise.all(paths.map((path) => page.get(path)));
@@ -173,19 +173,19 @@ describe('the key', () => {
 });
 
 describe('the server', () => {
-  it('says in one line that its port is taken', async () => {
+  it('says in one line that its port is in use', async () => {
     const { port } = await startPage({ key: 'cp_live_none' });
     const env = { ...process.env, PLATFORM_KEY: 'cp_live_none', PORT: String(port) };
     const child = spawn(process.execPath, [join(import.meta.dirname, 'server.ts')], { env });
     let errors = '';
     child.stderr.on('data', (chunk) => (errors += String(chunk)));
     const code = await new Promise((resolve) => child.on('close', resolve));
-    expect([code, errors]).toEqual([1, `port ${port} is taken: set PORT\n`]);
+    expect([code, errors]).toEqual([1, `port ${port} is in use: set PORT to another port\n`]);
   });
 
   const json = { 'content-type': 'application/json', 'idempotency-key': 'a-form-of-a-visitor' };
 
-  it('takes 16 KiB of JSON and no more, and no form of another site', async () => {
+  it('accepts at most 16 KiB, and only JSON', async () => {
     const { url } = await startPage();
     const post = (rawBody: string, headers = json) => rawRequest(url, 'POST', '/bookings', { rawBody, headers });
     const long = JSON.stringify({ ...visitor, notes: 'x'.repeat(16_384) });
@@ -196,7 +196,7 @@ describe('the server', () => {
     expect((await post('{}', { ...json, 'idempotency-key': 'short' })).body.error.field).toBe('Idempotency-Key');
   });
 
-  it('refuses a body without an end as soon as it is too large', async () => {
+  it('rejects an endless body as soon as it is too large', async () => {
     const { port } = await startPage();
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -208,11 +208,11 @@ describe('the server', () => {
     socket.destroy();
   });
 
-  it('ends what the platform does for a visitor who goes away', async () => {
+  it('cancels the request to the platform when a visitor disconnects', async () => {
     const hanging = await startReceiver();
     let ended = 0;
     hanging.respond = (_request, response) => response.once('close', () => ended++);
-    // Its own deadline would end the request too, but long after this test.
+    // The timeout would also end the request, but long after this test.
     const page = await startPage({ platform: hanging.url, timeoutMs: 600_000 });
     const visit = new AbortController();
     const asked = fetch(`${page.url}/free-times`, { signal: visit.signal });
@@ -223,7 +223,7 @@ describe('the server', () => {
     await hanging.stop();
   });
 
-  it('lets 64 visitors wait for the platform, and asks more to try again', async () => {
+  it('lets 64 visitors wait for the platform, and responds 503 to others', async () => {
     const hanging = await startReceiver();
     hanging.respond = () => undefined;
     const page = await startPage({ platform: hanging.url });
@@ -235,7 +235,7 @@ describe('the server', () => {
     expect(await Promise.all(waiting)).toHaveLength(64);
   });
 
-  it('asks visitors to try again while the platform does not respond, or sends no JSON', async () => {
+  it('responds 503 while the platform does not respond or sends no JSON', async () => {
     const broken = await startReceiver();
     const page = await startPage({ platform: broken.url, timeoutMs: 50 });
     broken.respond = () => undefined;

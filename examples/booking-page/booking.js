@@ -6,12 +6,12 @@ const dayOf = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeri
 const timeOf = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const wholeOf = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short' });
 
-/** The form that was sent last, and the key that it was sent with: sent again unchanged it books once. */
+/** The form that was sent last, and its Idempotency-Key. An unchanged form is sent with the same key, so it books once. */
 let sent = { body: '', key: '' };
-/** Where the next list of free times begins. */
+/** Start of the next list of free times. */
 let until;
 
-/** Returns the parsed response of this page's server. Throws an Error with a sentence for the visitor; `refusal` has the rest. */
+/** Returns the parsed response of this page's server. Throws an Error with a message for the visitor; `refusal` has status and body. */
 async function request(path, options) {
   let response;
   let body;
@@ -30,7 +30,7 @@ function say(text) {
   if (text) message.focus();
 }
 
-/** Adds free times, those of one day under its name. */
+/** Adds free times, grouped by day. */
 function show(list) {
   for (const startsAt of list) {
     const date = new Date(startsAt);
@@ -60,7 +60,7 @@ async function load(from) {
     until = list.until;
     later.hidden = !until;
     show(list.times);
-    say(list.times.length > 0 ? '' : 'There are no free times in these days.');
+    say(list.times.length > 0 ? '' : 'There are no free times on these days.');
   } catch (error) {
     say(error.message);
   }
@@ -92,7 +92,7 @@ form.addEventListener('submit', async (event) => {
     const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': keyFor(body) };
     showBooked(await request('/bookings', { method: 'POST', headers, body }));
   } catch ({ message: text, refusal }) {
-    // A refusal is kept under its key: the next try is another one. A lost response is asked for with the same key.
+    // The platform stores an error under its key, so the next attempt needs a new key. After a lost response the same key is sent again.
     if (refusal && refusal.status < 500) sent = { body: '', key: '' };
     if (refusal?.error.code === 'slot_taken') {
       times.replaceChildren();

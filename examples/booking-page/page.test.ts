@@ -48,19 +48,22 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-it.each(['light', 'dark'] as const)('on a phone, in %s, nothing is cut off and axe finds nothing', async (scheme) => {
-  const page = await browser.open(url, { scheme, width: 320 });
-  await page.getByRole('radio').first().waitFor();
-  const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-  expect(width).toBeLessThanOrEqual(320);
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`);
-  expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
-  const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-  expect(background).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(20, 20, 24)');
-});
+it.each(['light', 'dark'] as const)(
+  'on a phone, in %s, nothing is cut off and axe finds no violation',
+  async (scheme) => {
+    const page = await browser.open(url, { scheme, width: 320 });
+    await page.getByRole('radio').first().waitFor();
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+    expect(width).toBeLessThanOrEqual(320);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`);
+    expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    expect(background).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(20, 20, 24)');
+  },
+);
 
-it('is booked by keyboard alone; of a time that is taken it says so and shows the next ones, under a new key', async () => {
+it('can be booked by keyboard; for a taken time it shows the next free times and uses a new key', async () => {
   const page = await browser.open(url);
   const first = page.getByRole('radio').first();
   await first.waitFor();
@@ -73,7 +76,7 @@ it('is booked by keyboard alone; of a time that is taken it says so and shows th
   await page.keyboard.type('vera@example.com');
   await book(wanted);
   await page.keyboard.press('Enter');
-  await page.getByRole('alert').filter({ hasText: 'This time is not free any more' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: 'This time is no longer free' }).waitFor();
   const values = await page.evaluate<string[]>(
     "[...document.querySelectorAll('[name=starts_at]')].map(({ value }) => value)",
   );
@@ -90,7 +93,7 @@ it('is booked by keyboard alone; of a time that is taken it says so and shows th
   expect(sent[0]).not.toBe(sent[1]);
 });
 
-it('a form whose response was lost is sent again under the same key', async () => {
+it('a form whose response was lost is sent again with the same key', async () => {
   const page = await browser.open(url);
   await page.getByRole('radio').last().check();
   await page.getByLabel('Name').fill('Otto Offline');

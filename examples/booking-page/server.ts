@@ -5,28 +5,28 @@ import { join } from 'node:path';
 
 /** Settings of the page's server. */
 export interface Settings {
-  /** Address of the platform, such as http://127.0.0.1:8080. */
+  /** URL of the platform, such as http://127.0.0.1:8080. */
   platform: string;
-  /** Its API key, which never leaves this server. */
+  /** API key, which never leaves this server. */
   key: string;
   /** Id of the booking type that visitors book. */
   bookingType: number;
-  /** Time in which the platform has to respond, in milliseconds; default 15,000. */
+  /** Timeout of a request to the platform, in milliseconds; default 15,000. */
   timeoutMs?: number;
-  /** Takes what the operator should know; default: the error output. */
+  /** Logs a line for the operator; default: standard error. */
   log?: (line: string) => void;
 }
 
-/** Largest body of a visitor, in bytes. */
+/** Maximum size of a visitor's body, in bytes. */
 const maxBodyBytes = 16_384;
-/** Most visitors that wait for the platform at once; more are asked to try again. */
+/** Maximum number of visitors that wait for the platform at once. Others get 503. */
 const maxWaiting = 64;
 const daysPerList = 14;
 const maxTimes = 200;
-/** Free times that are shown in place of one that is not free any more. */
+/** Number of free times to show in place of a taken one. */
 const nextTimes = 6;
 
-/** A refusal that visitors may read; the fields of `more` stand beside it in the body. */
+/** An error for visitors. The body also has the fields of `more`. */
 class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -47,7 +47,7 @@ class Refusal extends Error {
   }
 }
 
-/** Returns the server of the page, which does not listen yet. Visitors have 10 s to send a request. */
+/** Returns the page's server, which does not listen yet. Visitors have 10 s to send a request. */
 export function createBookingServer(settings: Settings): Server {
   let waiting = 0;
   const limits = { requestTimeout: 10_000, headersTimeout: 10_000, connectionsCheckingInterval: 2_000 };
@@ -60,7 +60,7 @@ export function createBookingServer(settings: Settings): Server {
       return;
     }
     const route = routes[`${request.method} ${path}`];
-    // A visitor who goes away ends what the platform does for them.
+    // A visitor who disconnects cancels the request to the platform.
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     waiting++;
@@ -96,9 +96,9 @@ const routes: Record<string, ((visit: Visit) => Promise<{ status: number; body: 
   'POST /bookings': async ({ request, call, settings }) => {
     const key = request.headers['idempotency-key'];
     if (typeof key !== 'string' || !/^[\w-]{16,64}$/.test(key))
-      throw invalid('Idempotency-Key', 'must be 16 to 64 letters, digits, _ or -, new for each form');
+      throw invalid('Idempotency-Key', 'must be 16 to 64 letters, digits, _ or -, and new for each form');
     const { name, email, notes, starts_at } = readForm(await readBody(request));
-    // The same name and address are the same contact; nobody changes one by typing somebody else's address.
+    // The same name and address give the same contact. Typing another person's address does not change that person's contact.
     const id = createHash('sha256').update(`${name}\n${email.toLowerCase()}`).digest('base64url');
     const contact = await call('PUT', `/v1/cdp/contacts/by-external-id/booking-page-${id}`, { body: { name, email } });
     const body = { contact: contact.id, booking_type: settings.bookingType, starts_at, ...(notes ? { notes } : {}) };
@@ -108,12 +108,12 @@ const routes: Record<string, ((visit: Visit) => Promise<{ status: number; body: 
     } catch (error) {
       if (!(error instanceof Refusal && error.code === 'slot_taken')) throw error;
       const more = await listTimes(call, settings, { from: starts_at, limit: String(nextTimes) });
-      throw new Refusal(409, 'slot_taken', 'This time is not free any more. Please choose another one.', { more });
+      throw new Refusal(409, 'slot_taken', 'This time is no longer free. Please choose another one.', { more });
     }
   },
 };
 
-/** Returns free times as the page needs them; `until` is where the next list begins. */
+/** Returns free times for the page. `until` is the start of the next list. */
 async function listTimes(call: Call, settings: Settings, query: Record<string, string>): Promise<object> {
   const asked = new URLSearchParams({ booking_type: String(settings.bookingType), ...query });
   const list = await call('GET', `/v1/calendar/free-times?${asked}`);
@@ -123,7 +123,7 @@ async function listTimes(call: Call, settings: Settings, query: Record<string, s
   return { title: (list.booking_type as { name: string }).name, times, ...(until ? { until } : {}) };
 }
 
-/** Returns what a visitor is shown of an appointment: nothing of the contact, and of the teammate the name. */
+/** Returns the fields of an appointment that a visitor may see: nothing of the contact, and only the teammate's name. */
 function shownOf({ title, starts_at, ends_at, mode, location, meeting_link, staff }: Json): object {
   return { title, starts_at, ends_at, mode, location, meeting_link, staff: (staff as { name: string }).name };
 }
@@ -131,7 +131,7 @@ function shownOf({ title, starts_at, ends_at, mode, location, meeting_link, staf
 type Json = Record<string, unknown>;
 type Call = (method: string, path: string, sent?: { body?: object; key?: string }) => Promise<Json>;
 
-/** Returns what sends requests to the platform. It throws Refusal; what visitors cannot mend is logged and not shown. */
+/** Returns a function that sends requests to the platform. It throws Refusal, and logs errors that visitors cannot fix. */
 function platformOf(settings: Settings, gone: AbortSignal): Call {
   const { platform, key: apiKey, timeoutMs = 15_000, log = console.error } = settings;
   return async (method, path, { body, key } = {}) => {
@@ -162,16 +162,16 @@ function platformOf(settings: Settings, gone: AbortSignal): Call {
   };
 }
 
-/** Returns what visitors are told of a refusal by the platform, and a notice where only the operator can do something about it. */
+/** Returns the error that visitors see, and a notice for the log if only the operator can fix the platform's error. */
 function refusalOf({ status, headers }: Response, { error }: Json): { refusal: Refusal; notice?: string } {
   const { code, message = '', field } = (error ?? {}) as { code?: string; message?: string; field?: string };
   if (code === 'slot_taken') return { refusal: new Refusal(409, code, message) };
   if (code === 'invalid_request' && field && visitorsFields.includes(field))
     return { refusal: new Refusal(400, code, message, { field }) };
   const notice = `${status} ${code}: ${message} (Request-Id ${headers.get('request-id')})`;
-  // Over the key's rate, down for now, or still at work on the same form: the same again may succeed.
+  // Rate limited, unavailable, or still processing the same form: a retry may succeed.
   if (status === 429 || status >= 500 || headers.has('retry-after')) return { refusal: unavailable(), notice };
-  return { refusal: new Refusal(502, 'not_set_up', 'Nothing can be booked here for now'), notice };
+  return { refusal: new Refusal(502, 'not_set_up', 'Booking is not possible at the moment'), notice };
 }
 
 function unavailable(): Refusal {
@@ -185,7 +185,7 @@ function invalid(field: string, rule: string): Refusal {
 const visitorsFields = ['name', 'email', 'notes', 'starts_at', 'from', 'to', 'Idempotency-Key'];
 const lengths = { name: [1, 200], email: [3, 254], notes: [0, 1_000], starts_at: [1, 40] } as const;
 
-/** Returns the fields of a form, and nothing else that was sent. Throws Refusal. */
+/** Returns the known fields of a form. Throws Refusal if one is invalid. */
 function readForm(sent: unknown): Record<keyof typeof lengths, string> {
   const given = (typeof sent === 'object' && sent !== null ? sent : {}) as Json;
   const form = { name: '', email: '', notes: '', starts_at: '' };
@@ -193,7 +193,7 @@ function readForm(sent: unknown): Record<keyof typeof lengths, string> {
     const value = given[field] ?? '';
     const [least, most] = lengths[field];
     if (typeof value !== 'string' || value.trim().length < least || value.length > most)
-      throw invalid(field, `must be a text of ${least} to ${most} characters`);
+      throw invalid(field, `must be a string of ${least} to ${most} characters`);
     form[field] = value.trim();
   }
   if (!isInstant(form.starts_at)) throw invalid('starts_at', 'must be one of the free times');
@@ -206,14 +206,14 @@ function isInstant(text: string): boolean {
   );
 }
 
-/** Returns the body as JSON. Throws Refusal where it is of another type, which no form of another site can avoid, or too large. */
+/** Returns the parsed JSON body. Throws Refusal if it is too large or not JSON; a form on another site cannot send JSON. */
 async function readBody(request: IncomingMessage): Promise<unknown> {
   const [type] = (request.headers['content-type'] ?? '').split(';', 1);
   if (type!.trim().toLowerCase() !== 'application/json')
     throw new Refusal(415, 'invalid_request', 'The body must be application/json');
   const chunks: Buffer[] = [];
   let size = 0;
-  // Breaking off must not close the connection: the refusal goes over it.
+  // Ending the loop early must not close the connection, which still carries the error response.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxBodyBytes) throw new Refusal(413, 'invalid_request', 'The body must be at most 16 KiB');
@@ -229,10 +229,11 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
 function refuse(response: ServerResponse, error: unknown, { log = console.error }: Settings): void {
   if (!response.socket || response.socket.destroyed) return;
   if (!(error instanceof Refusal)) log(`A request failed: ${error}`);
-  const refusal = error instanceof Refusal ? error : new Refusal(500, 'internal_error', 'Something went wrong here');
+  const refusal =
+    error instanceof Refusal ? error : new Refusal(500, 'internal_error', 'Something went wrong on our side');
   const { status, code, message, field, more } = refusal;
   if (status === 503) response.setHeader('Retry-After', '5');
-  // What is left of the body is not read.
+  // The rest of the body stays unread.
   if (status === 413) response.setHeader('Connection', 'close');
   send(response, status, { error: { code, message, ...(field ? { field } : {}) }, ...more });
 }
@@ -278,7 +279,7 @@ if (import.meta.main) {
   const server = createBookingServer(settings);
   server.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
-    console.error(`port ${PORT} is taken: set PORT`);
+    console.error(`port ${PORT} is in use: set PORT to another port`);
     process.exit(1);
   });
   server.listen(Number(PORT), '127.0.0.1', () => console.log(`Book at http://127.0.0.1:${PORT}`));

@@ -22,7 +22,7 @@ beforeEach(async () => {
   key = await platform.issueKey(account.id, { mode: 'test', scopes });
 });
 
-/** Runs the notebook; `killAt` ends it once its output has that. Returns its output and exit code. */
+/** Runs the notebook, and kills it once its output contains `killAt`. Returns its output and exit code. */
 async function run(options: { apiKey?: string; file?: string; killAt?: string } = {}) {
   const { apiKey = key, file, killAt } = options;
   const env = { ...process.env, PLATFORM_URL: platform.gatewayUrl, PLATFORM_TEST_KEY: apiKey };
@@ -37,7 +37,7 @@ async function run(options: { apiKey?: string; file?: string; killAt?: string } 
   return { output, code: child.exitCode };
 }
 
-it('sends 60 of 200 contacts a message, once each, however often it is killed and repeated', async () => {
+it('sends 60 of 200 contacts one message each, however often it is killed and repeated', async () => {
   expect(scopes).toHaveLength(6);
   for (const killAt of ['Importing contacts: 100', 'Events: ', 'Sending messages: 50']) {
     expect(await run({ killAt })).toMatchObject({ code: null, output: expect.stringContaining(killAt) });
@@ -45,7 +45,7 @@ it('sends 60 of 200 contacts a message, once each, however often it is killed an
   const whole = await run();
   expect(whole).toMatchObject({ code: 0 });
   expect(whole.output).toContain('200 contacts in the file');
-  expect(whole.output).toContain('Events: 0 recorded, 340 known before');
+  expect(whole.output).toContain('Events: 0 recorded, 340 already known');
   expect(whole.output).toContain('60 members of "Trials without a purchase"');
   expect(whole.output).toMatch(/\n60 messages: 2 failed, .+\n$/);
   expect(await run()).toMatchObject({ code: 0, output: expect.stringMatching(/\n60 messages: 2 failed, .+\n$/) });
@@ -54,7 +54,7 @@ it('sends 60 of 200 contacts a message, once each, however often it is killed an
   expect((await pagesOf((query) => testClient.cdp.contacts.list({ query }))).data).toHaveLength(200);
   const messages = async () => (await pagesOf((query) => testClient.messages.list({ query }))).data;
   expect(await messages()).toHaveLength(60);
-  // A message that is read was delivered a moment before.
+  // Messages are read shortly after their delivery.
   const read = await waitFor('two to be read', async () => {
     const all = (await messages()).filter(({ status }) => status === 'read');
     return all.length === 2 && all;
@@ -69,7 +69,7 @@ it('with a live key does nothing', async () => {
   expect((await account.client.cdp.contacts.list({})).data).toEqual([]);
 });
 
-it('names the line of a file that is wrong, and does nothing', async () => {
+it('names the invalid line of a file, and does nothing', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'notebook-'));
   const file = join(directory, 'wrong.csv');
   const [head, first] = readFileSync(join(import.meta.dirname, 'contacts.csv'), 'utf8').split('\n');

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, eachOf } from '@customer-platform/client';
 
-// From a file of 200 contacts to a message to 60 of them, in the sandbox. Each cell can be repeated, and so can the whole: whatever was done
-// is found again and not done twice.
+// Imports 200 contacts and sends a message to 60 of them, in the sandbox. Each cell can be repeated, and so can the script: it finds earlier
+// results and does nothing twice.
 
 // %% 1. Connect. A test key acts on the sandbox, where no message leaves the platform.
 
@@ -12,7 +12,7 @@ if (!PLATFORM_TEST_KEY.startsWith('cp_test_')) {
   console.error('Set PLATFORM_TEST_KEY to a key of the sandbox, cp_test_…: a live key would send real messages');
   process.exit(2);
 }
-// A response of 429 says when to come back; the client waits for it and sends the same again.
+// A 429 response says when to retry. The client waits and retries the request.
 const client = createClient({ baseUrl: PLATFORM_URL, apiKey: PLATFORM_TEST_KEY, retries: 10 });
 
 // %% 2. Read the file.
@@ -21,13 +21,13 @@ const file = process.argv[2] ?? join(import.meta.dirname, 'contacts.csv');
 const people = rowsOf(readFileSync(file, 'utf8'), ['external_id', 'name', 'email', 'phone', 'trial_at', 'bought_at']);
 console.log(`${people.length} contacts in the file`);
 
-// %% 3. Import them by external id: a PUT creates a contact or updates the one that is there.
+// %% 3. Import them by external id: a PUT creates or updates a contact.
 
 await inParallel('Importing contacts', people, async ({ external_id, name, email, phone }) => {
   await client.cdp.contacts.upsertByExternalId({ params: { external_id }, body: { name, email, phone } });
 });
 
-// %% 4. Record what they did. An event's id counts once within the account; 500 events go into one request.
+// %% 4. Record their events. An event's id counts once within the account; a request has at most 500 events.
 
 const events = people.flatMap(({ external_id, trial_at, bought_at }) => [
   { id: `${external_id}-trial`, external_id, name: 'trial.started', at: trial_at },
@@ -37,12 +37,12 @@ for (let from = 0; from < events.length; from += 500) {
   const { accepted, repeated, rejected } = await client.cdp.events.record({
     body: { events: events.slice(from, from + 500) },
   });
-  console.log(`Events: ${accepted} recorded, ${repeated} known before`);
+  console.log(`Events: ${accepted} recorded, ${repeated} already known`);
   if (rejected.length > 0)
     throw new Error(`${rejected.length} events were rejected, the first: ${rejected[0]!.message}`);
 }
 
-// %% 5. Create an audience: who started a trial and bought nothing.
+// %% 5. Create an audience of contacts that started a trial and bought nothing.
 
 const name = 'Trials without a purchase';
 const rules = {
@@ -56,7 +56,7 @@ let audience = await findAudience();
 if (audience) await client.cdp.audiences.refresh({ params: { audience_id: audience.id } });
 else audience = await client.cdp.audiences.create({ body: { name, rules } });
 
-// %% 6. Wait for it: its members are computed in the background.
+// %% 6. Wait for the audience, whose members are computed in the background.
 
 const params = { audience_id: audience.id };
 await until('the audience to be ready', async () => {
@@ -72,7 +72,7 @@ for await (const member of eachOf((page) => client.cdp.audiences.members.list({ 
   members.push(member);
 console.log(`${members.length} members of "${name}"`);
 
-// %% 8. Send each a message. The Idempotency-Key keeps a repeat within 24 hours from sending it again, the reference a later one.
+// %% 8. Send each member a message. The Idempotency-Key prevents duplicates for 24 hours, the reference also later.
 
 const campaign = 'trial-offer-1';
 await inParallel('Sending messages', members, async ({ id, name: recipient }) => {
@@ -84,7 +84,7 @@ await inParallel('Sending messages', members, async ({ id, name: recipient }) =>
   await client.messages.send({ body: { contact: id, channels, reference }, idempotencyKey: reference });
 });
 
-// %% 9. See what became of them. In the sandbox the last digits of a number decide: 02 reads it, 03 cannot be reached, 04 never responds.
+// %% 9. Check the outcome. In the sandbox the last digits of a number decide: 02 reads the message, 03 is unreachable, 04 never responds.
 
 const open = ['scheduled', 'queued', 'sending', 'sent'];
 let outcomes: string[] = [];
@@ -98,9 +98,9 @@ await until('the messages to arrive', async () => {
 const counts = [...Map.groupBy(outcomes, (status) => status)].map(([status, each]) => `${each.length} ${status}`);
 console.log(`${outcomes.length} messages: ${counts.sort().join(', ')}`);
 
-// %% What the cells use.
+// %% Functions that the cells use.
 
-/** Returns the rows of a file of commas without quotes, by their columns' names. Throws an Error that names the line that is wrong. */
+/** Returns the rows of a CSV file without quotes, by column name. Throws an Error that names the invalid line. */
 function rowsOf<Column extends string>(text: string, columns: Column[]): Record<Column, string>[] {
   const [head, ...lines] = text.trimEnd().split(/\r?\n/);
   if (head !== columns.join(',')) throw new Error(`The first line must be ${columns.join(',')}`);
@@ -112,7 +112,7 @@ function rowsOf<Column extends string>(text: string, columns: Column[]): Record<
   });
 }
 
-/** Does `work` for each item, four at a time, and shows how far it is. Throws the first error, once what is under way has ended. */
+/** Does `work` for each item, four at a time, and shows the progress. Throws the first error after all running work has ended. */
 async function inParallel<Item>(label: string, items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const queue = items.values();
   let done = 0;
@@ -130,11 +130,12 @@ async function inParallel<Item>(label: string, items: Item[], work: (item: Item)
   if (failed) throw failed.reason;
 }
 
-/** Asks every half second; throws after two minutes. */
+/** Polls every 500 ms. Throws after two minutes. */
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 120_000;
   while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`Waited two minutes in vain for ${what}; run it again to go on`);
+    if (Date.now() > deadline)
+      throw new Error(`Timed out after two minutes waiting for ${what}; run the script again to continue`);
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }

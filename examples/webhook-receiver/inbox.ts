@@ -11,34 +11,34 @@ export interface Event {
 }
 
 /**
- * Handles one event. Whatever it writes through `database` commits together with the mark that the event is processed: once, also after a
- * crash. What it does elsewhere may happen again after a crash, and needs a key of its own there, such as the event's id.
+ * Handles one event. Writes through `database` commit in the same transaction that marks the event as processed, so they happen once even after a
+ * crash. Other effects may happen again after a crash, and need an idempotency key, such as the event's id.
  */
 export type Handle = (event: Event, database: DatabaseSync) => void;
 
-/** Events that were received, in a file that survives the process. */
+/** Received events, in a file that outlives the process. */
 export interface Inbox {
   readonly database: DatabaseSync;
-  /** Stores an event; when it returns the event is on the disk. An id that is known changes nothing. */
+  /** Stores an event on disk before it returns. Ignores a known id. */
   add(id: string, body: string): void;
-  /** Handles one event that is due; returns false where none is. One that fails waits longer after each of ten tries; others go on. */
+  /** Handles one due event. Returns false if none is due. A failing event gets ten attempts with growing delays; others continue. */
   work(handle: Handle): boolean;
-  /** Returns the milliseconds until the next event is due, 0 if one is now, undefined if none waits. */
+  /** Returns the milliseconds until the next event is due: 0 if one is due now, undefined if none waits. */
   dueInMs(): number | undefined;
-  /** Deletes events that were processed so long ago that nobody sends them again. */
+  /** Deletes events processed so long ago that the platform cannot send them again. */
   forget(): void;
   close(): void;
 }
 
 const maxTries = 10;
 const firstPauseMs = 1_000;
-/** Longer than the 30 days in which the platform can send an event again. */
+/** Longer than the 30 days for which the platform can send an event again. */
 const keptMs = 35 * 86_400_000;
 
-/** Opens an inbox, and makes its file where there is none. */
+/** Opens an inbox. Creates its file if missing. */
 export function openInbox(file: string, clock: () => number = Date.now): Inbox {
   const database = new DatabaseSync(file);
-  // FULL: a commit is on the disk when it returns, and only then the platform hears 204.
+  // FULL: a commit is on disk when it returns, and the platform gets 204 only after that.
   database.exec(`
     pragma journal_mode = wal;
     pragma synchronous = full;
@@ -71,7 +71,7 @@ export function openInbox(file: string, clock: () => number = Date.now): Inbox {
         done.run(clock(), row.id);
         database.exec('commit');
       } catch (error) {
-        // A full disk has ended it already.
+        // A full disk has already ended the transaction.
         if (database.isTransaction) database.exec('rollback');
         const tries = row.tries + 1;
         const dueAt = tries < maxTries ? clock() + firstPauseMs * 2 ** tries : null;

@@ -13,29 +13,29 @@ export interface Settings {
 }
 
 export interface Receiver {
-  /** It does not listen yet. */
+  /** Server that does not listen yet. */
   server: Server;
-  /** Ends connections and work; what waits in the inbox is there at the next start. */
+  /** Closes connections and stops work. Waiting events stay in the inbox for the next start. */
   stop(): Promise<void>;
 }
 
-/** Larger than any event: those are 900 KiB at most, in an envelope. */
+/** Larger than any event, which is at most 900 KiB plus the envelope. */
 const maxBodyBytes = 1_048_576;
 const forgetEveryMs = 86_400_000;
-/** Pause after the inbox could not be written, as on a full disk. */
+/** Pause after a write to the inbox failed, for example on a full disk. */
 const brokenMs = 5_000;
 
-/** Returns a receiver that takes deliveries into its inbox, and handles what is in it, also from before. */
+/** Returns a receiver that stores deliveries in its inbox and handles all its events, including earlier ones. */
 export function createReceiver({ secret, file, handle = print }: Settings): Receiver {
   const inbox = openInbox(file);
   let timer: NodeJS.Timeout | undefined;
-  // One event per turn of the loop: deliveries are taken in between.
+  // One event per turn of the event loop, so that deliveries are accepted in between.
   const work = () => {
     let pauseMs: number | undefined = brokenMs;
     try {
       pauseMs = inbox.work(handle) ? 0 : inbox.dueInMs();
     } catch (error) {
-      console.error('The inbox cannot be written:', error);
+      console.error('Cannot write to the inbox:', error);
     }
     timer = pauseMs === undefined ? undefined : setTimeout(work, Math.min(pauseMs, 60_000));
   };
@@ -58,8 +58,8 @@ export function createReceiver({ secret, file, handle = print }: Settings): Rece
     take().then(
       (status) => end(response, status),
       (error: unknown) => {
-        // The platform sends it again.
-        if (!request.errored) console.error('A delivery was not taken:', error);
+        // The platform retries the delivery.
+        if (!request.errored) console.error('A delivery was not stored:', error);
         end(response, 500);
       },
     );
@@ -78,7 +78,7 @@ export function createReceiver({ secret, file, handle = print }: Settings): Rece
   };
 }
 
-/** Returns the raw bytes, or the status of a refusal; reads none of what cannot be a delivery. */
+/** Returns the raw body, or an error status. Does not read a request that cannot be a delivery. */
 async function readBody(request: IncomingMessage): Promise<Buffer | number> {
   if (request.method !== 'POST') return 405;
   if (!request.headers['webhook-signature']) return 401;
@@ -115,9 +115,11 @@ if (import.meta.main) {
   const receiver = createReceiver({ secret: WEBHOOK_SECRET, file: INBOX });
   receiver.server.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
-    console.error(`port ${PORT} is taken: set PORT`);
+    console.error(`port ${PORT} is in use: set PORT to another port`);
     process.exit(1);
   });
-  receiver.server.listen(Number(PORT), '127.0.0.1', () => console.log(`Taking webhooks at http://127.0.0.1:${PORT}/`));
+  receiver.server.listen(Number(PORT), '127.0.0.1', () =>
+    console.log(`Receiving webhooks at http://127.0.0.1:${PORT}/`),
+  );
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void receiver.stop());
 }

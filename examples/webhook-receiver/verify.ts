@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { verifyWebhook, WebhookVerificationError } from '@customer-platform/client';
 
 /**
- * Returns whether a delivery is genuine and at most 5 minutes old, by Standard Webhooks: `body` is the raw bytes as they arrived, `secret`
- * the endpoint's, `whsec_…`.
+ * Returns whether a delivery is genuine and at most 5 minutes old, by Standard Webhooks. `body` is the raw bytes as received, `secret`
+ * the endpoint's secret, `whsec_…`.
  */
 export async function isGenuine(headers: IncomingHttpHeaders, body: Buffer, secret: string): Promise<boolean> {
   try {

@@ -19,7 +19,7 @@ const receivers: Receiver[] = [];
 const processes: ChildProcess[] = [];
 
 beforeAll(async () => {
-  // More tries than a receiver takes to start, on a machine that stalls too.
+  // Enough attempts to outlast a slow start of the receiver.
   const env = { WEBHOOKS_RETRY_SCHEDULE: '0,1s,1s,1s,1s,2s,2s,2s,2s,5s,5s,5s' };
   platform = await startPlatform({ services: ['cdp', 'webhooks'], env });
 }, 60_000);
@@ -37,7 +37,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Starts a receiver in this process; `handled` has its events. */
+/** Starts a receiver in this process. `handled` lists its events. */
 async function startHere(secret: string, port = 0) {
   const handled: Event[] = [];
   const receiver = createReceiver({ secret, file, handle: (event) => void handled.push(event) });
@@ -46,14 +46,14 @@ async function startHere(secret: string, port = 0) {
   return { handled, url: `http://127.0.0.1:${(receiver.server.address() as AddressInfo).port}/` };
 }
 
-/** Starts a receiver as its README says, in a process of its own; `lines` is what it prints. */
+/** Starts a receiver as the README says, in a separate process. `lines` returns its printed events. */
 async function startProcess(secret: string, port: number) {
   const env = { ...process.env, WEBHOOK_SECRET: secret, INBOX: file, PORT: String(port) };
   const child = spawn(process.execPath, [join(import.meta.dirname, 'server.ts')], { env });
   processes.push(child);
   let output = '';
   child.stdout.on('data', (chunk) => (output += String(chunk)));
-  await waitFor('the receiver to listen', () => output.includes('Taking webhooks'));
+  await waitFor('the receiver to listen', () => output.includes('Receiving webhooks'));
   return { child, lines: () => output.split('\n').filter((line) => line.includes('contact.')) };
 }
 
@@ -67,7 +67,7 @@ function processedIn(inbox: string): number {
 const createContact = (name: string) => account.client.cdp.contacts.create({ body: { name } });
 
 describe('deliveries of the platform', () => {
-  it('are each handled once, also one that is sent again', async () => {
+  it('are each handled once, even if sent again', async () => {
     const port = await freePort();
     const endpoint = await account.client.webhooks.create({
       body: { url: `http://127.0.0.1:${port}/`, events: ['*'] },
@@ -89,28 +89,28 @@ describe('deliveries of the platform', () => {
     expect(handled.map(({ data }) => (data.contact as { name: string }).name)).toEqual(['Ada', 'Ben']);
   });
 
-  it('survive a receiver that is killed: what was handled is not handled again, what came meanwhile is', async () => {
+  it('survive a kill: handled events are not handled again, and missed events are handled', async () => {
     const port = await freePort();
     const endpoint = { url: `http://127.0.0.1:${port}/`, events: ['contact.*' as const] };
     const { secret } = await account.client.webhooks.create({ body: endpoint });
     const first = await startProcess(secret, port);
     await createContact('Before');
     await waitFor('the first event', () => first.lines().length === 1);
-    // It prints before the commit: killed in between, it would rightly handle the event again.
+    // The receiver prints before the commit. Killed in between, it would correctly handle the event again.
     await waitFor('the commit', () => processedIn(file) === 1);
     first.child.kill('SIGKILL');
     await waitFor('the end', () => first.child.signalCode !== null);
     await createContact('Meanwhile');
     const second = await startProcess(secret, port);
     const [line] = await waitFor('the second event', () => second.lines().length > 0 && second.lines());
-    // The count is in the inbox's database: the first event is the first there, though another process handled it.
+    // The count is in the inbox's database, so it includes the event that the first process handled.
     expect(line).toContain('contact.created (2 of its kind here) ');
     expect(line).toContain('Meanwhile');
     expect(second.lines()).toHaveLength(1);
   });
 });
 
-it('says in one line that its port is taken', async () => {
+it('says in one line that its port is in use', async () => {
   const { url } = await startHere('whsec_');
   const env = {
     ...process.env,
@@ -123,7 +123,7 @@ it('says in one line that its port is taken', async () => {
   let errors = '';
   child.stderr.on('data', (chunk) => (errors += String(chunk)));
   const code = await new Promise((resolve) => child.on('close', resolve));
-  expect([code, errors]).toEqual([1, `port ${env.PORT} is taken: set PORT\n`]);
+  expect([code, errors]).toEqual([1, `port ${env.PORT} is in use: set PORT to another port\n`]);
 });
 
 describe('a delivery that is not genuine', () => {
@@ -136,7 +136,7 @@ describe('a delivery that is not genuine', () => {
   };
   const other = `whsec_${randomBytes(32).toString('base64')}`;
 
-  it('is refused, and nothing of it is kept', async () => {
+  it('is rejected and not stored', async () => {
     const { url, handled } = await startHere(secret);
     const send = (headers: Record<string, string>, rawBody = body) =>
       rawRequest(url, 'POST', '', { rawBody, headers }).then(({ status }) => status);
@@ -154,7 +154,7 @@ describe('a delivery that is not genuine', () => {
     expect(await send(signed(), `${body} `)).toBe(401);
     expect(await send(signed(), ' '.repeat(1_048_577))).toBe(413);
     expect((await rawRequest(url, 'GET', '')).status).toBe(405);
-    // One that is genuine, with the signature of another secret before its own.
+    // A genuine delivery with another secret's signature before the valid one.
     const { 'webhook-signature': own } = signed();
     const both = `${signed(now(), other)['webhook-signature']} ${own}`;
     expect(await send({ ...signed(), 'webhook-signature': both })).toBe(204);
@@ -166,7 +166,7 @@ describe('a delivery that is not genuine', () => {
 describe('the inbox', () => {
   const event = (id: string) => JSON.stringify({ id, type: 'order.created', timestamp: 'now', data: {} });
 
-  it('goes on with others while one event cannot be handled, and tries that again later, ten times', () => {
+  it('continues with other events while one fails, and attempts that one ten times', () => {
     let now = 0;
     const inbox = openInbox(file, () => now);
     const handled: string[] = [];
@@ -188,7 +188,7 @@ describe('the inbox', () => {
     inbox.close();
   });
 
-  it('keeps nothing of what a handler wrote before it failed', () => {
+  it('rolls back the writes of a handler that fails', () => {
     const inbox = openInbox(file);
     inbox.add('one', event('one'));
     inbox.work((each, database) => {
@@ -199,7 +199,7 @@ describe('the inbox', () => {
     inbox.close();
   });
 
-  it('of a receiver that was killed before it handled them has the events at the next start, in their order', async () => {
+  it('keeps unhandled events of a killed receiver for the next start, in order', async () => {
     const inbox = openInbox(file);
     for (const id of ['one', 'two', 'one', 'three']) inbox.add(id, event(id));
     inbox.close();
@@ -208,7 +208,7 @@ describe('the inbox', () => {
     expect(handled.map(({ id }) => id)).toEqual(['one', 'two', 'three']);
   });
 
-  it('forgets what was processed after 35 days', () => {
+  it('deletes processed events after 35 days', () => {
     let now = 0;
     const inbox = openInbox(file, () => now);
     inbox.add('old', event('old'));

@@ -11,7 +11,7 @@ export default defineConfig({
   build: { inlineStylesheets: 'never' },
   vite: {
     build: { assetsInlineLimit: 0, license: { fileName: 'licenses.md' } },
-    // Express brings an older one, which the pages' renderer would find first.
+    // Express depends on an older version, which the renderer would otherwise resolve first.
     environments: { prerender: { resolve: { noExternal: ['cookie'] } } },
   },
   markdown: { processor: satteri({ features: { headingAttributes: true, smartPunctuation: false } }) },

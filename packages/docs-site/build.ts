@@ -11,9 +11,9 @@ import { writeSearchIndex } from './src/search-index.ts';
 /** Builds the site into `dist`: pages, search, pages as Markdown, and the packed clients. Needs no network. */
 const dist = join(import.meta.dirname, 'dist');
 
-// Read first: a page that is missing ends the build with one sentence.
+// Read first, so that a missing page ends the build with one sentence.
 const pages = readPages();
-// Astro reads it when it is imported.
+// Astro reads this variable on import.
 process.env.ASTRO_TELEMETRY_DISABLED = '1';
 const { build } = await import('astro');
 await build({ root: import.meta.dirname, logLevel: 'error' });
@@ -22,7 +22,7 @@ flattenPages(dist);
 await copyReference(dist);
 writeContentPolicy(dist);
 writeMarkdown(dist, pages);
-// Vite writes the licences of what it bundles; these scripts are put beside that.
+// Vite writes the licenses of bundled packages. These scripts are not bundled, so their licenses are appended.
 for (const [name, file] of [
   ['@scalar/fastify-api-reference', 'LICENSE'],
   ['@expressive-code/plugin-frames', 'LICENSE'],

@@ -11,7 +11,7 @@ import { osvAdvisories } from './osv-export.ts';
 
 const work = mkdtempSync(join(tmpdir(), 'audit-'));
 let registry: Server;
-/** Responses of the registry by path; any other gets 404. */
+/** Responses of the registry by path. Any other path gets 404. */
 let responses: Record<string, { status: number; body: unknown }> = {};
 
 beforeAll(async () => {
@@ -94,13 +94,13 @@ describe('npm run audit', () => {
   ])('reads the advisories of the registry: %s', async (_, body, expected) => {
     responses = offered(body);
     const { status, output } = await audit();
-    expect([status, output]).toEqual([expected, expect.stringContaining('held against the npm registry')]);
+    expect([status, output]).toEqual([expected, expect.stringContaining('compared with the npm registry')]);
     if ('served' in body) expect(output).toContain('served 1.2.0 (runtime): https://example.test/GHSA-1');
     if ('served' in body) expect(output).toContain('fixed in 1.3.0');
     if ('tool' in body) expect(output).toContain('tool 2.0.0 (development): https://example.test/GHSA-1, critical');
   });
 
-  it.each(['folder', 'zip'] as const)('reads an OSV export (%s) where the registry offers none', async (kind) => {
+  it.each(['folder', 'zip'] as const)('reads an OSV export (%s) if the registry offers no advisories', async (kind) => {
     responses = { [bulk]: { status: 405, body: { error: 'not allowed' } } };
     const one = recordOf('GHSA-2', 'served', 'HIGH', { introduced: '0' }, { fixed: '1.2.1' });
     const { status, output } = await audit(await exportOf(kind, [one]));
@@ -110,7 +110,7 @@ describe('npm run audit', () => {
     ]);
   });
 
-  it('knows nothing where there is neither; an export that cannot be read, or has no records, is a fault', async () => {
+  it('reports unknown without either source, and fails on an export that is unreadable or empty', async () => {
     responses = {};
     expect(await audit()).toEqual({
       status: 3,
@@ -149,7 +149,7 @@ describe('an OSV record', () => {
     expect((await osvAdvisories(path, [locked(version)])).map(({ fixedIn }) => fixedIn)).toEqual(expected);
   });
 
-  it('of a malicious package is critical, of no known severity unknown; withdrawn ones and other packages do not count', async () => {
+  it('about a malicious package is critical, without a severity unknown; withdrawn ones and other packages do not count', async () => {
     const versions = { affected: [{ package: { ecosystem: 'npm', name: 'served' }, versions: ['1.0.0'] }] };
     const path = await exportOf('folder', [
       { id: 'MAL-1', ...versions },

@@ -1,15 +1,15 @@
 import { isOfRuntime, type LockEntry } from '@customer-platform/deploy/image/inventory';
 import { valid } from 'semver';
 
-/** A package of the lock file. */
+/** Package of the lock file. */
 export interface LockedPackage {
   name: string;
   version: string;
-  /** Whether processes of the platform run with it. */
+  /** Whether the platform's processes need it at run time. */
   isRuntime: boolean;
 }
 
-/** An advisory about a package that is locked. `fixedIn` is undefined where no release mends it. */
+/** Advisory about a locked package. `fixedIn` is undefined if no release fixes it. */
 export interface Finding extends LockedPackage {
   advisory: string;
   severity: 'low' | 'moderate' | 'high' | 'critical' | 'unknown';
@@ -27,13 +27,13 @@ export function lockedPackages(lock: { packages: Record<string, LockEntry> }): M
   return new Map(found);
 }
 
-/** Returns a severity as we know it: one that is missing or of another scale is `unknown`. */
+/** Returns a known severity. A missing or unfamiliar one is `unknown`. */
 export function severityOf(text: unknown): Finding['severity'] {
   const known = String(text).toLowerCase();
   return known === 'low' || known === 'moderate' || known === 'high' || known === 'critical' ? known : 'unknown';
 }
 
-/** Returns whether a release must not have it: one of unknown severity may be a serious one. */
+/** Returns whether a finding blocks a release. An unknown severity counts as serious. */
 export function isSerious({ isRuntime, severity }: Finding): boolean {
   return isRuntime && severity !== 'low' && severity !== 'moderate';
 }

@@ -4,7 +4,7 @@ import JSZip from 'jszip';
 import { compare, satisfies, valid } from 'semver';
 import { type Finding, type LockedPackage, severityOf } from './finding.ts';
 
-/** The part of https://ossf.github.io/osv-schema that is read. */
+/** The fields of https://ossf.github.io/osv-schema that this check reads. */
 interface OsvRecord {
   id: string;
   aliases?: string[];
@@ -18,8 +18,8 @@ interface OsvRange {
 }
 
 /**
- * Yields the texts of an OSV export: a folder of JSON files, or a .zip of them, such as the export of the npm ecosystem.
- * @throws Error when the path does not exist, or has no record
+ * Yields the JSON records of an OSV export: a folder of JSON files, or a .zip of them, such as the export of the npm ecosystem.
+ * @throws Error when the path does not exist
  */
 async function* recordsAt(path: string): AsyncGenerator<string> {
   if (statSync(path).isDirectory()) {
@@ -31,7 +31,7 @@ async function* recordsAt(path: string): AsyncGenerator<string> {
 }
 
 /**
- * Returns what an OSV export says of locked packages. One of a malicious package is critical.
+ * Returns an OSV export's advisories about locked packages. An advisory about a malicious package is critical.
  * @throws Error when the export cannot be read, or has no records
  */
 export async function osvAdvisories(path: string, locked: Iterable<LockedPackage>): Promise<Finding[]> {
@@ -57,7 +57,7 @@ export async function osvAdvisories(path: string, locked: Iterable<LockedPackage
   return findings;
 }
 
-/** Returns the spans of versions that a range affects: each begins where the fault was introduced. */
+/** Returns the version spans that a range affects. Each begins with the version that introduced the fault. */
 function spansOf({ events }: OsvRange): { range: string; fixedIn: string | undefined }[] {
   const points = events
     .flatMap((event) =>

@@ -12,14 +12,14 @@ interface Report {
 }
 
 /**
- * Returns what the registry's advisories say of a folder's lock file, by `npm audit`. `unavailable` is the reason why there are none: the
- * registry does not offer them, or does not respond.
+ * Returns the registry's advisories about a folder's lock file, by `npm audit`. `unavailable` is the reason if there are none: the
+ * registry does not offer advisories, or does not respond.
  */
 export function registryAdvisories(
   folder: string,
   locked: Map<string, LockedPackage>,
 ): { findings: Finding[] } | { unavailable: string } {
-  // npm's retries take two minutes where there is no network.
+  // Without a network npm's retries take two minutes.
   const { stdout, stderr } = toolAt('npm')(
     ['audit', '--json', '--package-lock-only', '--fetch-retries=0', '--fetch-timeout=20000'],
     { cwd: folder },
@@ -33,7 +33,7 @@ export function registryAdvisories(
   if (!report.vulnerabilities) return { unavailable: report.message ?? 'npm audit printed no report' };
   const findings = Object.values(report.vulnerabilities).flatMap(({ via, nodes }) =>
     via.flatMap((advisory) => {
-      // A name is a package that only depends on one with an advisory.
+      // A string names a package that only depends on a package with an advisory.
       if (typeof advisory === 'string') return [];
       const fixedIn = /<([^\s=<>|]+)$/.exec(advisory.range)?.[1];
       const severity = severityOf(advisory.severity);

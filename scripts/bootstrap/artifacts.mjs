@@ -8,14 +8,14 @@ const packedFolder = join(root, 'deploy/packed');
 const manifestFile = join(packedFolder, 'manifest.json');
 
 /**
- * What is built from sources, and committed as `npm run pack` built it. `sources` are files and folders, `packages` the folders whose
- * packages in the lock are built in, and `script` is the build, run in `folder`.
+ * Artifacts that are built from sources and committed by `npm run pack`. `sources` are files and folders, `packages` the folders whose
+ * locked packages become part of the artifact, and `script` is the build, run in `folder`.
  */
 export const artifacts = [
   {
     name: 'console',
     folder: 'packages/console',
-    // Its own files, and those it shares with the gateway.
+    // Own files, and files shared with the gateway.
     sources: [
       ...['src', 'index.html', 'package.json', 'tsconfig.json', 'vite.config.ts'].map(
         (name) => `packages/console/${name}`,
@@ -28,7 +28,7 @@ export const artifacts = [
   {
     name: 'documentation',
     folder: 'packages/docs-site',
-    // Pages, the reference, and the clients that it offers as files.
+    // Pages, the reference, and the clients that the site offers as files.
     sources: [
       ...publishedPages(),
       'docs/images',
@@ -44,7 +44,7 @@ export const artifacts = [
   },
 ];
 
-/** Returns the pages that the site has: others of docs/ change nothing in it. */
+/** Returns the pages of docs/ that the site publishes. Other pages do not affect it. */
 function publishedPages() {
   const manifest = readFileSync(join(root, 'packages/docs-site/src/manifest.ts'), 'utf8');
   return [...manifest.matchAll(/^ +file: '([\w-]{1,50}\.md)',$/gm)].map(([, file]) => `docs/${file}`);
@@ -57,7 +57,7 @@ export function hashOf(files) {
   return hash.digest('hex');
 }
 
-/** Returns the hash of all that an artifact is built from. */
+/** Returns the hash of all sources of an artifact. */
 export function sourcesOf({ sources, packages }) {
   return createHash('sha256')
     .update(hashOf(filesAt(sources)))
@@ -65,7 +65,7 @@ export function sourcesOf({ sources, packages }) {
     .digest('hex');
 }
 
-/** Returns the files among some paths and within their folders, in a stable order; tests are none. */
+/** Returns the files at some paths and in their folders, without tests, in a stable order. */
 function filesAt(paths) {
   return paths
     .filter((path) => existsSync(join(root, path)))
@@ -84,7 +84,7 @@ function listFiles(folder) {
     .map((entry) => relative(folder, join(entry.parentPath ?? entry.path, entry.name)));
 }
 
-/** Returns what the lock says of the packages that some folders depend on, directly or not. */
+/** Returns the lock entries of the direct and indirect dependencies of some folders. */
 function lockedFor(folders) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const found = new Set();
@@ -98,7 +98,7 @@ function lockedFor(folders) {
       ...optionalDependencies,
       ...peerDependencies,
     })) {
-      // As Node.js finds it: in node_modules of the folder or of one above it.
+      // Resolves as Node.js does: in node_modules of the folder or of a folder above it.
       for (let from = at; ; from = dirname(from)) {
         const place = join(from, 'node_modules', name);
         if (packages[place]) visit(place);
@@ -113,12 +113,12 @@ function lockedFor(folders) {
     .join('');
 }
 
-/** Returns of each packed artifact the hash of its sources, and the SHA-256 of its file; nothing where none was packed. */
+/** Returns the hash of the sources and the SHA-256 of the file for each packed artifact; empty if nothing is packed. */
 export function packedManifest() {
   return existsSync(manifestFile) ? JSON.parse(readFileSync(manifestFile, 'utf8')) : {};
 }
 
-/** Writes the packed artifacts anew from what is built; the bytes are the same for the same build. */
+/** Writes the packed artifacts from the builds. The same build gives the same bytes. */
 export function pack() {
   mkdirSync(packedFolder, { recursive: true });
   const manifest = artifacts.map((artifact) => {
@@ -137,10 +137,11 @@ export function pack() {
   writeFileSync(manifestFile, `${JSON.stringify(Object.fromEntries(manifest), null, 2)}\n`);
 }
 
-/** Puts a packed artifact where a build would. Throws an Error if its file is missing or not the one that was packed. */
+/** Unpacks a packed artifact to its build folder. Throws an Error if its file is missing or damaged. */
 export function unpack({ name, folder }) {
   const packed = readFileSync(join(packedFolder, name));
-  if (sha256(packed) !== packedManifest()[name]?.sha256) throw new Error(`deploy/packed/${name} is damaged`);
+  if (sha256(packed) !== packedManifest()[name]?.sha256)
+    throw new Error(`deploy/packed/${name} is damaged: restore it with git checkout`);
   const dist = join(root, folder, 'dist');
   const fresh = `${dist}.new`;
   rmSync(fresh, { recursive: true, force: true });
@@ -152,7 +153,8 @@ export function unpack({ name, folder }) {
       return text;
     });
     const file = join(fresh, path);
-    if (!file.startsWith(join(fresh, '/'))) throw new Error(`deploy/packed/${name} holds ${path}`);
+    if (!file.startsWith(join(fresh, '/')))
+      throw new Error(`deploy/packed/${name} contains a path outside its folder: ${path}`);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, packed.subarray(at, at + Number(length)));
     at += Number(length);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { natsSource, whatIsHere } from '../../deploy/local/servers/ways.mjs';
+import { inspectMachine, natsSource } from '../../deploy/local/servers/ways.mjs';
 import { hashOf, root } from './artifacts.mjs';
 
 export const stateFile = join(root, 'node_modules', '.bootstrap.json');
@@ -15,7 +15,7 @@ export function readJson(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
 }
 
-/** Returns the facts of this machine and folder that `planOf` decides by, for a kind of installation. */
+/** Returns the facts of this machine and folder that `planOf` needs, for a kind of installation. */
 export function factsFor(kind) {
   return {
     wanted: kind === 'all' ? 'all' : 'runtime',
@@ -26,19 +26,19 @@ export function factsFor(kind) {
     manifests: hashOf(manifests()),
     installed: readJson(stateFile),
     running: runningStart(),
-    nats: kind === 'start' && !process.env.NATS_URL ? whatIsHere(natsSource, join(root, '.platform/debian')) : null,
+    nats: kind === 'start' && !process.env.NATS_URL ? inspectMachine(natsSource, join(root, '.platform/debian')) : null,
   };
 }
 
-/** Returns the process of an `npm start` that runs in this folder; undefined where none does. */
+/** Returns the process id of an `npm start` that runs in this folder; undefined if none does. */
 function runningStart() {
   try {
     const { pid } = readJson(join(root, '.platform/launcher.json')) ?? {};
     if (!Number.isInteger(pid)) return undefined;
-    // A process that came later may have its number.
+    // A later process may have the same id.
     return commandOf(pid).includes('deploy/local/start.ts') ? pid : undefined;
   } catch {
-    return undefined; // it has ended, or what it wrote is damaged
+    return undefined; // it has ended, or its file is damaged
   }
 }
 
@@ -59,10 +59,10 @@ function manifests() {
   return ['package.json', 'package-lock.json', ...files].filter((file) => existsSync(join(root, file)));
 }
 
-/** Returns the host's platform and architecture, and its libc where PostgreSQL's package and our Node.js do not run with it. */
+/** Returns the host's platform and architecture, with `-musl` if PostgreSQL's package and our Node.js do not run with its libc. */
 function host() {
   const name = `${process.platform}-${process.arch}`;
-  process.report.excludeNetwork = true; // else it looks up the names of connected hosts
+  process.report.excludeNetwork = true; // otherwise the report resolves the names of connected hosts
   return process.platform !== 'linux' || process.report.getReport().header.glibcVersionRuntime ? name : `${name}-musl`;
 }
 

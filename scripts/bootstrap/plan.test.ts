@@ -29,11 +29,11 @@ it.each<[string, object, object]>([
   ['a test after a start', { wanted: 'all', ...has('runtime') }, { npm: { command: add, packages: 'all' } }],
   ['a start after an update', has('runtime', 'old'), { npm: { command: ['ci'], packages: 'runtime' } }],
   [
-    'an update beside a platform that runs',
+    'an update while the platform runs',
     { ...has('runtime', 'old'), running: 7 },
     { refusal: expect.stringContaining('process 7') },
   ],
-  ['a start beside one that runs', { ...has('runtime'), running: 7 }, { npm: null }],
+  ['a start while another one runs', { ...has('runtime'), running: 7 }, { npm: null }],
   ['a machine without NATS', { nats: noNats }, { refusal: expect.stringContaining('set NATS_URL') }],
   ['a machine with Docker', { nats: { ...noNats, docker: true } }, { installNode: false }],
   ['a start after an update where tests ran', has('all', 'old'), { npm: { command: ['ci'], packages: 'all' } }],
@@ -41,11 +41,11 @@ it.each<[string, object, object]>([
   ['the next start on Node 22', { node: 22, hasOwnNode: true, ...has('runtime') }, { installNode: false, npm: null }],
   ['Node 24 on macOS', { host: 'darwin-arm64' }, { installNode: false }],
   ['Alpine with another database', { host: 'linux-x64-musl', needsPostgres: false }, { installNode: false }],
-  ['Node 18', { node: 18 }, { refusal: expect.stringContaining('20 or newer is needed, best 24; this is 18') }],
+  ['Node 18', { node: 18 }, { refusal: expect.stringContaining('Node.js 18 is too old: install 24') }],
   [
     'Node 22 on macOS',
     { node: 22, host: 'darwin-arm64' },
-    { refusal: expect.stringContaining('24 or newer is needed') },
+    { refusal: expect.stringContaining('Node.js 22 is too old for darwin-arm64') },
   ],
   [
     'Node 22 on Alpine',
@@ -54,7 +54,7 @@ it.each<[string, object, object]>([
   ],
   ['Alpine', { host: 'linux-x64-musl' }, { refusal: expect.stringContaining('(Alpine): use Docker Compose') }],
   ['Windows', { host: 'win32-x64', needsPostgres: false }, { refusal: expect.stringContaining('WSL 2') }],
-])('installs for %s what it needs and no more', (_, facts, expected) => {
+])('installs exactly the needed packages for %s', (_, facts, expected) => {
   expect(planOf({ ...fresh, ...facts })).toMatchObject(expected);
 });
 

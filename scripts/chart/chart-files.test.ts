@@ -9,7 +9,7 @@ import { schemasOf } from './kubernetes-schemas.ts';
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
-it('the chart has a block for each deployable, and its schema for no other', () => {
+it('the chart and its schema have a block for exactly each deployable', () => {
   const { deployables } = parse(read(`${chartFolder}/values.yaml`)) as { deployables: object };
   const schema = JSON.parse(read(`${chartFolder}/values.schema.json`)) as {
     properties: { deployables: { required: string[]; properties: object } };
@@ -21,7 +21,7 @@ it('the chart has a block for each deployable, and its schema for no other', () 
   expect([...allowed.required].sort()).toEqual(names);
 });
 
-it('the values of NATS give each process a user with its own permissions and a password from the Secret', () => {
+it("the values for NATS give each process a user with its own permissions and the Secret's password", () => {
   const permissions = {
     gateway: { publish: ['{prefix}.event.gateway.>'], subscribe: ['_INBOX.gateway.>'] },
     crm: { publish: ['{prefix}.event.crm.>'], subscribe: ['_INBOX.crm.>'] },
@@ -44,7 +44,7 @@ it('the values of NATS give each process a user with its own permissions and a p
   });
 });
 
-it('a schema of Kubernetes refuses unknown fields, keeps a property called format, and has what it refers to', () => {
+it('a Kubernetes schema rejects unknown fields, keeps a property named format, and contains its references', () => {
   const schemas = schemasOf({
     'v1.Thing': {
       'x-kubernetes-group-version-kind': [{ group: 'things.k8s.io', version: 'v1', kind: 'Thing' }],
@@ -63,7 +63,7 @@ it('a schema of Kubernetes refuses unknown fields, keeps a property called forma
   });
 });
 
-it('the production values keep each event on every server of the values of NATS, and the small ones on one', () => {
+it('the production values keep each event on every NATS server, and the small values on one', () => {
   const { config } = parse(read('deploy/helm/values/nats.yaml')) as {
     config: { cluster: { enabled: boolean; replicas: number } };
   };

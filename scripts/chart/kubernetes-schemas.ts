@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Tool } from '../tool.ts';
 
-/** The Kubernetes whose API the chart is held against. */
+/** Kubernetes version whose API the chart is validated against. */
 export const kubernetesVersion = '1.34.4';
 
 type Schema = Record<string, unknown>;
@@ -12,7 +12,7 @@ interface Definition extends Schema {
 
 /**
  * Writes a JSON schema for each resource of Kubernetes' own API to a folder, from the OpenAPI document in Kubernetes' Go
- * module; what is there already is kept. Names are those that kubeconform asks for, such as deployment-apps-v1.json.
+ * module. Keeps existing files. kubeconform expects the names, such as deployment-apps-v1.json.
  * @returns the folder as kubeconform's -schema-location
  * @throws Error when Go cannot fetch the module
  */
@@ -32,14 +32,14 @@ export function writeKubernetesSchemas(folder: string, go: Tool): string {
 
 function openApiFile(go: Tool, cwd: string): string {
   const module = `k8s.io/kubernetes@v${kubernetesVersion}`;
-  // Not as a dependency of a module that may be around the folder.
+  // Not as a dependency of a module in a parent folder.
   const { stdout, stderr } = go(['mod', 'download', '-json', module], { cwd, env: { GOFLAGS: '-mod=mod' } });
   const { Dir, Error: cause } = JSON.parse(stdout || '{}') as { Dir?: string; Error?: string };
-  if (Dir === undefined) throw new Error(`${module} could not be fetched: ${cause ?? stderr.trim()}`);
+  if (Dir === undefined) throw new Error(`cannot fetch ${module}: ${cause ?? stderr.trim()}`);
   return join(Dir, 'api/openapi-spec/swagger.json');
 }
 
-/** Returns the schema of each resource by its file's name; unknown fields are refused, as with a strict API server. */
+/** Returns the schema of each resource by file name. It rejects unknown fields, as a strict API server does. */
 export function schemasOf(definitions: Record<string, Definition>): Map<string, Schema> {
   const strict = Object.fromEntries(Object.entries(definitions).map(([name, schema]) => [name, strictSchema(schema)]));
   const files = new Map<string, Schema>();
@@ -53,14 +53,14 @@ export function schemasOf(definitions: Record<string, Definition>): Map<string, 
   return files;
 }
 
-/** Keywords whose values are schemas by names, which may be any: a property may be called `format`. */
+/** Keywords that map arbitrary names to schemas: a property may have the name `format`. */
 const schemasByName = new Set(['properties', 'patternProperties']);
 
 function strictSchema(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strictSchema);
   if (typeof value !== 'object' || value === null) return value;
   const { format, description: _, ...rest } = value as Schema;
-  // A number where a text may be a number, such as a port.
+  // A value that is a number or a string, such as a port.
   if (format === 'int-or-string') return { type: ['integer', 'string'] };
   const entries = Object.entries(rest).map(([key, each]) => {
     if (!schemasByName.has(key)) return [key, strictSchema(each)];
@@ -72,7 +72,7 @@ function strictSchema(value: unknown): unknown {
     : schema;
 }
 
-/** Returns the names of a definition and of all that it refers to. */
+/** Returns the names of a definition and of all definitions it refers to. */
 function usedBy(name: string, definitions: Record<string, unknown>): Set<string> {
   const used = new Set([name]);
   for (const each of used) {

@@ -17,7 +17,7 @@ interface Rule {
   ports?: { port?: number; endPort?: number }[];
 }
 
-/** A network policy of a rendered chart. */
+/** Network policy of a rendered chart. */
 export interface Policy {
   podSelector: Selector;
   policyTypes: string[];
@@ -25,10 +25,10 @@ export interface Policy {
   egress?: Rule[];
 }
 
-/** Peers that pods reach at a port, or that reach them. */
+/** Peers that pods can reach at a port, or that can reach the pods. */
 export interface Reach {
   peers: Peer[];
-  /** Set where no policy selects the pods, or a rule names no peers. */
+  /** True if no policy selects the pods, or a rule names no peers. */
   everybody: boolean;
 }
 
@@ -37,12 +37,12 @@ export function policiesOf(resources: Resource[]): Policy[] {
   return resources.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as unknown as Policy);
 }
 
-/** Returns whether policies allow a connection between pods of one namespace, at both of its ends. */
+/** Returns whether policies allow a connection between pods of one namespace, on both sides. */
 export function allows(policies: Policy[], from: Labels, to: Labels, port: number): boolean {
   return isPeer(reachOf(policies, 'Egress', from, port), to) && isPeer(reachOf(policies, 'Ingress', to, port), from);
 }
 
-/** Returns whom pods may reach at a port (Egress), or who may reach theirs (Ingress). */
+/** Returns the peers that pods may reach at a port (Egress), or that may reach the pods' port (Ingress). */
 export function reachOf(policies: Policy[], type: 'Ingress' | 'Egress', pods: Labels, port: number): Reach {
   const selecting = policies.filter((policy) => policy.policyTypes.includes(type) && selects(policy.podSelector, pods));
   if (selecting.length === 0) return { peers: [], everybody: true };
@@ -68,7 +68,7 @@ function isPeer({ peers, everybody }: Reach, pods: Labels): boolean {
  */
 export function selects({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
   const isIn = ({ key, operator, values = [] }: NonNullable<Selector['matchExpressions']>[number]) => {
-    if (operator !== 'In') throw new Error(`the operator ${operator} of a selector is not known to this check`);
+    if (operator !== 'In') throw new Error(`this check does not support the selector operator ${operator}`);
     return values.includes(labels[key] ?? '');
   };
   return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) && matchExpressions.every(isIn);

@@ -14,7 +14,7 @@ const expected = {
   versions: { gateway: '1.2.3', crm: '2.0.0' },
 };
 
-/** A pod that keeps every promise. Deployments and their migrations differ in `more` alone. */
+/** A pod that keeps every promise. Deployments and their migrations differ only in `more`. */
 const pod = (component: string, program: string, version: string, more = '') => `
     metadata: { labels: { app.kubernetes.io/component: ${component} } }
     spec:
@@ -46,7 +46,7 @@ ${rest}
 const deployment = (name: string, version: string) =>
   resource('Deployment', `p-${name}`, `spec:\n  replicas: 1\n  template:${pod(name, name, version)}`);
 
-/** Jobs as hooks, or as ordinary ones beside the first processes. */
+/** Jobs as hooks, or as ordinary Jobs next to the first processes. */
 const job = (name: string, weight: number, template: string, isHook: boolean) => {
   const annotations = `helm.sh/hook: 'pre-install,pre-upgrade', helm.sh/hook-delete-policy: before-hook-creation`;
   const head = isHook ? `${name}, annotations: { helm.sh/hook-weight: '${weight}', ${annotations} }` : `${name}-first`;
@@ -87,9 +87,9 @@ const cluster = `${[
     ),
   ),
 ].join('---')}`;
-/** A chart in small that keeps every promise, with a database of one's own. */
+/** A minimal chart that keeps every promise, with an external database. */
 const kept = [...processes, ...jobs(true)].join('---');
-/** The same for an installation that makes the database. */
+/** The same for an installation that creates the database. */
 const first = [...processes, ...jobs(false), cluster].join('---');
 
 const broken = (text: string, action: 'install' | 'upgrade') =>
@@ -103,7 +103,7 @@ it('a chart that keeps every promise has no faults', () => {
 
 type Change = [from: string, to: string, fault: string];
 
-/** Replaces in the first resource of a name, or behind it, else anywhere. */
+/** Replaces the first match from the resource of a name on, else anywhere. */
 const changed = (text: string, name: string, [from, to]: Change) => {
   const start = Math.max(0, text.indexOf(`metadata: { name: ${name}`));
   return text.slice(0, start) + text.slice(start).replace(from, to);
@@ -111,7 +111,7 @@ const changed = (text: string, name: string, [from, to]: Change) => {
 
 it.each<Change>([
   ['component: crm', 'component: other', 'crm: has no Deployment'],
-  ['name: DRAIN_SECONDS', 'name: DRAIN_SECOND', 'p-gateway: DRAIN_SECOND is no setting'],
+  ['name: DRAIN_SECONDS', 'name: DRAIN_SECOND', 'p-gateway: DRAIN_SECOND is not a setting'],
   ['name: NATS_URL', 'name: PORT', 'p-gateway: NATS_URL: Invalid input'],
   ['name: DRAIN_SECONDS', 'name: DRAIN_DELAY_SECONDS', 'p-gateway: DRAIN_DELAY_SECONDS is set twice'],
   ['$(NATS_PASSWORD_GATEWAY)', 'hunter2', 'gateway: NATS_URL has a secret as its value'],
@@ -120,7 +120,7 @@ it.each<Change>([
     'name: ADMIN_TOKEN, value: abc',
     'gateway: ADMIN_TOKEN has a secret as its value',
   ],
-  ['nats://gateway:$(NATS_PASSWORD_GATEWAY)@nats:4222', 'nats', 'p-gateway: nats is no URL'],
+  ['nats://gateway:$(NATS_PASSWORD_GATEWAY)@nats:4222', 'nats', 'p-gateway: nats is not a URL'],
   ['x/gateway:1.2.3', 'x/gateway:1.2.0', 'gateway: the image is x/gateway:1.2.0'],
   ['runAsUser: 1000', 'runAsUser: 0', 'gateway: may run as root'],
   ['drop: [ALL]', 'drop: [NET_RAW]', 'gateway: keeps capabilities'],
@@ -138,18 +138,22 @@ it.each<Change>([
 
 it.each<[string, string, string]>([
   ['a Secret is rendered', resource('Secret', 'leak', ''), 'leak: a Secret is rendered'],
-  ['a service reaches every address', egress('crm', ''), 'crm: reaches every address'],
+  ['a service reaches every address', egress('crm', ''), 'crm: can reach every address'],
   [
     'a service reaches the internet',
     egress('crm', 'to: [{ ipBlock: { cidr: 0.0.0.0/0 } }]'),
     'crm: can reach the internet',
   ],
-  ['others reach a service', ingress('crm', 'from: [{ namespaceSelector: {} }]'), 'crm: others reach its port'],
+  [
+    'others reach a service',
+    ingress('crm', 'from: [{ namespaceSelector: {} }]'),
+    'crm: other peers can reach its port',
+  ],
   ['the proxy cannot reach the gateway', deployment('proxy', '1'), 'proxy cannot reach port 8080 of gateway'],
   [
     'others reach the gateway past its proxy',
     `${deployment('proxy', '1')}---${ingress('gateway', 'ports: [{ port: 8080 }]')}`,
-    'gateway: others reach its port',
+    'gateway: other peers can reach its port',
   ],
   [
     'the database admits too few',
@@ -162,31 +166,31 @@ it.each<[string, string, string]>([
 
 it.each<Change>([
   ['component: migration', 'component: other', 'crm: has 0 Jobs that migrate'],
-  ['args: [migrate]', 'args: []', 'has not the one argument migrate'],
-  ['key: crm', 'key: cdp', "has not its Deployment's environment"],
-  ['crm:2.0.0', 'crm:1.0.0', "has not its Deployment's image"],
-  ['mountPath: /trust', 'mountPath: /other', "has not its Deployment's mounts"],
-  ['secretName: authority', 'secretName: other', "has not its Deployment's volumes"],
-  ['restartPolicy: Never', 'restartPolicy: Never\n      nodeSelector: { a: b }', "has not its Deployment's nodes"],
-  ['pre-install,pre-upgrade', 'pre-upgrade', 'is no hook before installations and updates'],
-  ['before-hook-creation', 'hook-succeeded', 'is not removed before it is made again'],
+  ['args: [migrate]', 'args: []', 'must have migrate as its only argument'],
+  ['key: crm', 'key: cdp', "must have its Deployment's environment"],
+  ['crm:2.0.0', 'crm:1.0.0', "must have its Deployment's image"],
+  ['mountPath: /trust', 'mountPath: /other', "must have its Deployment's mounts"],
+  ['secretName: authority', 'secretName: other', "must have its Deployment's volumes"],
+  ['restartPolicy: Never', 'restartPolicy: Never\n      nodeSelector: { a: b }', "must have its Deployment's nodes"],
+  ['pre-install,pre-upgrade', 'pre-upgrade', 'is not a hook before installations and updates'],
+  ['before-hook-creation', 'hook-succeeded', 'is not removed before it is created again'],
   ["hook-weight: '5'", "hook-weight: '0'", 'runs before its role is created'],
   ['  activeDeadlineSeconds: 60\n', '', 'has no activeDeadlineSeconds'],
   ['  backoffLimit: 4\n', '', 'has no backoffLimit'],
-  ['restartPolicy: Never', 'restartPolicy: OnFailure', 'loses the log of a try that failed'],
+  ['restartPolicy: Never', 'restartPolicy: OnFailure', 'loses the log of a failed attempt'],
 ])('a fault of a migration is found: %s -> %s', (...change) => {
   expect(broken(changed(kept, 'p-migrate-crm', change), 'upgrade')).toContain(change[2]);
 });
 
 it.each<Change>([
   ['-first', "-first, annotations: { helm.sh/hook: 'pre-install' }", 'is a hook that waits for the database'],
-  ['-first', '', 'has the name of a Job that is a hook'],
+  ['-first', '', 'has the name of a hook but is not one'],
   [', migration]', ']', 'p-migrate-crm-first: cannot reach the database'],
-])('a fault of a migration beside the first processes is found: %s -> %s', (...change) => {
+])('a fault of a migration next to the first processes is found: %s -> %s', (...change) => {
   expect(broken(changed(first, 'p-migrate-crm', change), 'install')).toContain(change[2]);
 });
 
-it('a variable contains earlier ones alone, as Kubernetes has it', () => {
+it('only earlier variables are expanded, as in Kubernetes', () => {
   const variables = [
     { name: 'LATE', value: '$(EARLY)' },
     { name: 'EARLY', value: 'x' },

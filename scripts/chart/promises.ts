@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import { allows, type Policy, policiesOf, reachOf, selects } from './network.ts';
 import { type Pods, podsOf, type Resource, type Variable } from './rendered.ts';
 
-/** The repository's own facts, against which a rendered chart is held. */
+/** Facts of the repository that a rendered chart must match. */
 export interface Expected {
-  /** Objects that parse the settings of deployables at their start, by deployable. */
+  /** Schemas that parse a deployable's settings at its start, by deployable. */
   configs: Record<string, z.ZodObject>;
   /** Versions by deployable, `provision` included. */
   versions: Record<string, string>;
@@ -18,7 +18,7 @@ interface Chart extends Expected {
   policies: Policy[];
 }
 
-/** Each returns a sentence for each fault of a rendered chart. */
+/** Checks. Each returns a sentence for each fault of a rendered chart. */
 const promises: ((chart: Chart) => string[])[] = [
   deployableFaults,
   jobFaults,
@@ -38,7 +38,7 @@ export function brokenPromises(resources: Resource[], expected: Expected): strin
   return promises.flatMap((promise) => promise(chart));
 }
 
-/** Returns the faults that are there, as sentences about a resource. */
+/** Returns the faults whose value is true, as sentences about a resource. */
 function faultsOf(name: string, faults: Record<string, boolean>): string[] {
   const found = Object.entries(faults).filter(([, isThere]) => isThere);
   return found.map(([fault]) => `${name}: ${fault}`);
@@ -60,14 +60,14 @@ function migrationFaults(job: Pods, deployment: Pods): string[] {
   const [own, theirs] = [sharedOf(job), sharedOf(deployment)];
   const parts = Object.keys(theirs) as (keyof typeof theirs)[];
   return faultsOf(job.name, {
-    'has not the one argument migrate': command !== undefined || !isDeepStrictEqual(args, ['migrate']),
+    'must have migrate as its only argument': command !== undefined || !isDeepStrictEqual(args, ['migrate']),
     ...Object.fromEntries(
-      parts.map((part) => [`has not its Deployment's ${part}`, !isDeepStrictEqual(own[part], theirs[part])]),
+      parts.map((part) => [`must have its Deployment's ${part}`, !isDeepStrictEqual(own[part], theirs[part])]),
     ),
   });
 }
 
-/** Returns the parts that a migration has in common with its Deployment. Uploads have a volume that a migration does not need. */
+/** Returns the parts that a migration shares with its Deployment. A migration does not need the volume of uploads. */
 function sharedOf({ spec, container }: Pods) {
   const withoutUploads = (list: { name: string }[] = []) => list.filter(({ name }) => name !== 'uploads');
   return {
@@ -81,8 +81,8 @@ function sharedOf({ spec, container }: Pods) {
 }
 
 /**
- * Jobs are hooks that run before anything is replaced, `provision` before the migrations. On installation the database cluster of the
- * release does not exist before it, so its Jobs are none, with other names: Helm would find a hook of the same name when it rolls back.
+ * Jobs are hooks that run before pods are replaced, `provision` before the migrations. On installation the release's own database cluster
+ * does not exist yet, so Jobs are not hooks and have other names. Helm's rollback would conflict with a hook of the same name.
  */
 function jobFaults({ resources, pods, action }: Chart): string[] {
   const isHook = action === 'upgrade' || !resources.some(({ kind }) => kind === 'Cluster');
@@ -96,26 +96,26 @@ function jobFaults({ resources, pods, action }: Chart): string[] {
     const isSelected = ({ spec }: Resource) =>
       selects({ matchLabels: spec!.selector as Record<string, string> }, labels);
     return faultsOf(name, {
-      'is no hook before installations and updates':
+      'is not a hook before installations and updates':
         isHook && annotations['helm.sh/hook'] !== 'pre-install,pre-upgrade',
-      'is not removed before it is made again':
+      'is not removed before it is created again':
         isHook && annotations['helm.sh/hook-delete-policy'] !== 'before-hook-creation',
       'runs before its role is created': isHook && isMigration && !!provision && weightOf(job) <= weightOf(provision),
-      'is a hook that waits for the database, which is made after it': !isHook && 'helm.sh/hook' in annotations,
-      'has the name of a Job that is a hook, or the other way round': isHook === name.endsWith('-first'),
+      'is a hook that waits for the database, which is created after it': !isHook && 'helm.sh/hook' in annotations,
+      'has the name of a hook but is not one, or the reverse': isHook === name.endsWith('-first'),
       'has no activeDeadlineSeconds': isMigration && !job.job.activeDeadlineSeconds,
       'has no backoffLimit': isMigration && job.job.backoffLimit === undefined,
-      'loses the log of a try that failed': isMigration && spec.restartPolicy !== 'Never',
+      'loses the log of a failed attempt': isMigration && spec.restartPolicy !== 'Never',
       'gets requests of a Service': services.some(isSelected),
     });
   });
 }
 
-/** Variables that are no settings: Node's and malloc's own, and passwords that URLs are composed of. */
+/** Variables that are not settings: Node's and malloc's own, and passwords for URLs. */
 const notSettings =
   /^(?:NODE_OPTIONS|NODE_EXTRA_CA_CERTS|MALLOC_ARENA_MAX|REDIS_PASSWORD|(?:ROLE|NATS)_PASSWORD_[A-Z]+)$/;
 
-/** Each process gets settings that it knows, and all that it needs to start. */
+/** Each process gets only settings that it knows, and all that it requires. */
 function settingFaults({ name, container: { env = [] } }: Pods, config: z.ZodObject | undefined): string[] {
   if (!config) return [];
   const environment = environmentOf(env);
@@ -125,17 +125,17 @@ function settingFaults({ name, container: { env = [] } }: Pods, config: z.ZodObj
   return [
     ...names
       .filter((each) => !(each in config.shape) && !notSettings.test(each))
-      .map((each) => `${name}: ${each} is no setting of docs/reference/config.md`),
+      .map((each) => `${name}: ${each} is not a setting in docs/reference/config.md`),
     ...names.filter((each, index) => names.indexOf(each) !== index).map((each) => `${name}: ${each} is set twice`),
     ...issues.map(({ path, message }) => `${name}: ${path.join('.')}: ${message}`),
-    ...urls.filter((url) => !URL.canParse(url) && url !== anySecret).map((url) => `${name}: ${url} is no URL`),
+    ...urls.filter((url) => !URL.canParse(url) && url !== anySecret).map((url) => `${name}: ${url} is not a URL`),
   ];
 }
 
-/** Value that a Secret may have under each key: long enough for a token, and 32 bytes in base64. */
+/** Value for every key of a Secret: long enough for a token, and 32 bytes in base64. */
 const anySecret = `${'A'.repeat(43)}=`;
 
-/** Returns the variables as the container gets them: Kubernetes replaces $(NAME) by the value of an earlier one. */
+/** Returns the variables as the container gets them. Kubernetes replaces $(NAME) by the value of an earlier variable. */
 export function environmentOf(variables: Variable[]): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const { name, value } of variables)
@@ -147,7 +147,7 @@ const secretName = /PASSWORD|SECRET|TOKEN|_KEY$|^REDISCLI_AUTH$/;
 /** Password in a URL that is not the value of another variable. */
 const passwordInUrl = /:\/\/[^/@\s:]*:(?!\$\([A-Z_]+\)@)[^/@\s]+@/;
 
-/** Secrets are only referred to. */
+/** The chart only refers to secrets. */
 function secretFaults({ resources, pods }: Chart): string[] {
   const secrets = resources.filter(({ kind }) => kind === 'Secret');
   const isOpen = ({ name, value }: Variable) =>
@@ -163,7 +163,7 @@ function secretFaults({ resources, pods }: Chart): string[] {
 function versionFaults({ container: { name, image } }: Pods, version: string | undefined): string[] {
   return version === undefined || image.endsWith(`/${name}:${version}`)
     ? []
-    : [`${name}: the image is ${image} and should be that of ${version}`];
+    : [`${name}: the image is ${image}; its version must be ${version}`];
 }
 
 function hardeningFaults({ component, spec, container }: Pods): string[] {
@@ -173,7 +173,7 @@ function hardeningFaults({ component, spec, container }: Pods): string[] {
     'mounts a token': spec.automountServiceAccountToken !== false,
     'gets variables from Services': spec.enableServiceLinks !== false,
     'may run as root': !pod.runAsNonRoot || !pod.runAsUser,
-    'has not the seccomp profile RuntimeDefault': pod.seccompProfile?.type !== 'RuntimeDefault',
+    'must have the seccomp profile RuntimeDefault': pod.seccompProfile?.type !== 'RuntimeDefault',
     'may write to its root file system': !own.readOnlyRootFilesystem,
     'may gain privileges': own.allowPrivilegeEscalation !== false,
     'keeps capabilities': !isDeepStrictEqual(own.capabilities, { drop: ['ALL'] }),
@@ -183,7 +183,7 @@ function hardeningFaults({ component, spec, container }: Pods): string[] {
 /** Time in which consumers, jobs and connections end after both drains. */
 const afterDrainSeconds = 15;
 
-/** Pods are killed only after they have drained. A Job, or Redis, does not drain. */
+/** Pods are killed only after they have drained. Jobs and Redis do not drain. */
 function graceFaults({ component, kind, spec, container: { env = [] } }: Pods): string[] {
   const seconds = (name: string) => Number(env.find((variable) => variable.name === name)?.value);
   const needed = seconds('DRAIN_DELAY_SECONDS') + seconds('DRAIN_SECONDS') + afterDrainSeconds;
@@ -196,7 +196,7 @@ const [httpPort, controlPort, redisPort] = [8080, 8081, 6379];
 /** Ports of our pods, and of metrics, databases and the bus. */
 const ports = [httpPort, controlPort, redisPort, 4222, 5432, 9464];
 
-/** Pods reach each other only as the architecture says, and clients only the proxy, or the gateway where there is none. */
+/** Pods reach each other only as the architecture says. Clients reach only the proxy, or the gateway without a proxy. */
 function networkFaults({ pods, policies, configs }: Chart): string[] {
   const services = Object.keys(configs).filter((name) => name !== 'gateway');
   const isMeant = (port: number, from: string, to: string) =>
@@ -217,7 +217,7 @@ function networkFaults({ pods, policies, configs }: Chart): string[] {
 const outbound = ['agents', 'messaging', 'webhooks'];
 const mustExcept = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'];
 
-/** Faults of what pods reach, and are reached by, outside of this release. */
+/** Faults in connections between pods and peers outside this release. */
 function elsewhereFaults({ component, labels }: Pods, policies: Policy[], publicPods: string): string[] {
   const service = reachOf(policies, 'Ingress', labels, httpPort);
   const web = reachOf(policies, 'Egress', labels, 443);
@@ -225,18 +225,18 @@ function elsewhereFaults({ component, labels }: Pods, policies: Policy[], public
   const isOutbound = outbound.includes(component);
   const reaches = (range: string) => open.some(({ cidr, except }) => cidr === '0.0.0.0/0' && !except?.includes(range));
   return faultsOf(component, {
-    'others reach its port':
+    'other peers can reach its port':
       component !== publicPods &&
       (service.everybody || service.peers.some(({ ipBlock, namespaceSelector }) => ipBlock ?? namespaceSelector)),
-    'everybody reaches port 8081': reachOf(policies, 'Ingress', labels, controlPort).everybody,
-    'reaches every address': web.everybody,
+    'all peers can reach port 8081': reachOf(policies, 'Ingress', labels, controlPort).everybody,
+    'can reach every address': web.everybody,
     'can reach the internet': open.length > 0 && !isOutbound,
     'cannot reach the internet': open.length === 0 && isOutbound,
-    ...Object.fromEntries(mustExcept.map((range) => [`reaches ${range}`, reaches(range)])),
+    ...Object.fromEntries(mustExcept.map((range) => [`can reach ${range}`, reaches(range)])),
   });
 }
 
-/** The control plane is inside of the cluster only. */
+/** The control plane is reachable only inside the cluster. */
 function controlPlaneFaults({ resources }: Chart): string[] {
   return resources.flatMap(({ kind, metadata: { name }, spec = {} }) => {
     const isControl = /"control"|8081/.test(JSON.stringify(spec));
@@ -244,15 +244,16 @@ function controlPlaneFaults({ resources }: Chart): string[] {
     return faultsOf(name, {
       'the Ingress leads to the control plane': kind === 'Ingress' && /control|8081/.test(JSON.stringify(spec)),
       [`the control plane's Service is ${type}`]: kind === 'Service' && isControl && type !== 'ClusterIP',
-      'the Service has other ports beside the control plane': kind === 'Service' && isControl && ports?.length !== 1,
+      "the Service must have no port besides the control plane's":
+        kind === 'Service' && isControl && ports?.length !== 1,
     });
   });
 }
 
-/** Most connections of a process: DATABASE_POOL's default and a few more; customer data has 16 for jobs whose statements take long. */
+/** Maximum connections of a process: DATABASE_POOL's default plus 4. cdp has 16 more for jobs with long queries. */
 const connectionsOf = (name: string) => 16 + 4 + (name.endsWith('-cdp') ? 16 : 0);
 
-/** Each pod but Redis' and the proxy's reaches the database cluster of the release, which admits all connections while all processes are replaced. */
+/** All pods except Redis and the proxy reach the release's database cluster, which admits all connections while all processes are replaced. */
 function databaseFaults({ resources, pods, policies }: Chart): string[] {
   const cluster = resources.find(({ kind }) => kind === 'Cluster');
   if (cluster === undefined) return [];
@@ -261,7 +262,7 @@ function databaseFaults({ resources, pods, policies }: Chart): string[] {
   const cutOff = clients.filter(({ labels }) => !allows(policies, labels, to, 5432));
   const { postgresql } = cluster.spec as { postgresql: { parameters: { max_connections?: string } } };
   const admitted = Number(postgresql.parameters.max_connections);
-  // One more of each runs while it is replaced.
+  // One more process of each runs during a replacement.
   const needed = [...mostProcesses(resources)].reduce((sum, [name, most]) => sum + (most + 1) * connectionsOf(name), 0);
   return [
     ...cutOff.map(({ name }) => `${name}: cannot reach the database`),
@@ -271,7 +272,7 @@ function databaseFaults({ resources, pods, policies }: Chart): string[] {
   ];
 }
 
-/** Returns the most processes of each Deployment that has connections to the database. */
+/** Returns the maximum number of processes of each Deployment that connects to the database. */
 function mostProcesses(resources: Resource[]): Map<string, number> {
   const most = new Map<string, number>();
   for (const { kind, metadata, spec } of resources) {

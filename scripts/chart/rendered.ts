@@ -1,13 +1,13 @@
 import { parseAllDocuments } from 'yaml';
 
-/** A Kubernetes resource, as far as the checks look into it. */
+/** The parts of a Kubernetes resource that the checks read. */
 export interface Resource {
   kind: string;
   metadata: { name: string; annotations?: Record<string, string> };
   spec?: Record<string, unknown>;
 }
 
-/** A variable of a container: a value, or a reference to a Secret. */
+/** Variable of a container: a value, or a reference to a Secret. */
 export interface Variable {
   name: string;
   value?: string;
@@ -15,7 +15,7 @@ export interface Variable {
 
 export type Labels = Record<string, string>;
 
-/** Pods of one Deployment or Job; each has one container. */
+/** Pods of one Deployment or Job. Each pod has one container. */
 export interface Pods {
   /** Name of the Deployment or Job. */
   name: string;
@@ -35,7 +35,7 @@ export interface Pods {
     securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type?: string } };
   };
   container: {
-    /** The deployable whose image and settings it has. */
+    /** Deployable that the container's image and settings belong to. */
     name: string;
     image: string;
     command?: string[];
@@ -50,11 +50,11 @@ export interface Pods {
 
 /**
  * Returns the resources of a rendered chart.
- * @throws Error that names the first document that is no resource
+ * @throws Error that names the first document that is not a resource
  */
 export function readResources(text: string): Resource[] {
   return parseAllDocuments(text).flatMap((document, index) => {
-    if (document.errors[0]) throw new Error(`document ${index + 1} is no YAML: ${document.errors[0].message}`);
+    if (document.errors[0]) throw new Error(`document ${index + 1} is not YAML: ${document.errors[0].message}`);
     const resource = document.toJS() as Resource | null;
     if (resource === null) return [];
     if (!resource.kind || !resource.metadata?.name) throw new Error(`document ${index + 1} has no kind or no name`);

@@ -69,7 +69,7 @@ describe("the client's files", () => {
     expect(table + files['packages/client/src/generated/types.ts']).not.toContain('streamShops');
   });
 
-  it('have the methods of a resource in a group, and each by its former name', async () => {
+  it('have the methods of a resource in a group, and each under its flat name', async () => {
     const responses = { getShop: json({}), openShop: json({}), getTown: json({}) };
     const operations = ['getTown', 'openShop', 'getShop'].map((key) => operation(key));
     const types = await typesOf(operations, documentOf(responses));
@@ -80,7 +80,7 @@ describe("the client's files", () => {
     expect(types).toContain("  /** @deprecated Use `client.shop.get`. */\n  readonly getShop: ShopApi['get'];\n");
   });
 
-  it('are not made where a method is in the place of another, or of a group', async () => {
+  it('are not generated if a method has the path of another method or a group', async () => {
     const named = (...names: string[]) => {
       const document = documentOf({ getShop: json({}), openShop: json({}) });
       const documented = Object.values(document.paths).map(({ get }) => get!);
@@ -92,7 +92,7 @@ describe("the client's files", () => {
     await expect(named('shop.get.open', 'shop.get')).rejects.toThrow('Two members of the client are named shop.get');
   });
 
-  it('name resources, pages of them, and what else is returned', async () => {
+  it('name resources, their pages, and other responses', async () => {
     const reference = { $ref: '#/components/schemas/Shop' };
     const page = { type: 'object', properties: { data: { type: 'array', items: reference }, has_more: {}, next: {} } };
     const [named, unnamed] = [json({ $ref: '#/components/schemas/ShopPage' }), json(page)];
@@ -125,7 +125,7 @@ describe("the client's files", () => {
     expect(lines.filter((line) => line.endsWith(" pages',"))).toHaveLength(3);
   });
 
-  it('have the description of what a property refers to, unless it has its own', async () => {
+  it('have the description of the schema a property refers to, unless the property has its own', async () => {
     const Town = { ...fieldsOf('name'), description: 'Where people live.' };
     const reference = { $ref: '#/components/schemas/Town' };
     const properties = { town: reference, birthplace: { ...reference, description: 'Where it began.' } };
@@ -134,14 +134,14 @@ describe("the client's files", () => {
     expect(types).toContain('  /** Where it began. */\n  birthplace?: Town | undefined;\n');
   });
 
-  it('say of an operation that ends which to call instead', async () => {
+  it('name the replacement of a deprecated operation', async () => {
     const deprecated = { since: '2026-01-01', sunset: '2027-01-01', instead: operation('findShop') };
     const document = documentOf({ getShop: json({}), findShop: json({}) });
     const types = await typesOf([operation('getShop', { deprecated })], document);
     expect(types).toContain('   * @deprecated Use `client.shop.find`; it may be gone from 2027-01-01.\n');
   });
 
-  it('tell events apart by their type, with what the list of events adds', async () => {
+  it('narrow events by their type, and add the fields of the event list', async () => {
     const recorded = { ...envelope, properties: { ...envelope.properties, sequence: { type: 'integer' } } };
     const types = await typesOf([], documentOf({}, { RecordedEvent: recorded }));
     expect(types).toContain('export type KnownEvent =\n  | ShopOpenedEvent;');
@@ -149,7 +149,7 @@ describe("the client's files", () => {
     expect(types).toContain('/** A shop was opened. */\nexport interface ShopOpenedEvent {');
   });
 
-  it('have no two types of one name', async () => {
+  it('have no two types with one name', async () => {
     const document = documentOf({ getShop: json(fieldsOf('name')) }, { GetShopResponse: fieldsOf('other') });
     await expect(typesOf([operation('getShop')], document)).rejects.toThrow(
       'Two types of the client are named GetShopResponse',

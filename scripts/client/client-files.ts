@@ -2,7 +2,7 @@ import type { Operation } from '@customer-platform/contracts/core';
 import { namedTypes, type Schema } from './named-types.ts';
 import { type Method, resourceTypes } from './resource-types.ts';
 
-/** The parts of an OpenAPI document that the client's types come from. */
+/** The parts of an OpenAPI document from which the client's types are generated. */
 export interface ClientDocument {
   paths: Record<string, Record<string, DocumentedOperation>>;
   webhooks: Record<
@@ -14,7 +14,7 @@ export interface ClientDocument {
 
 interface DocumentedOperation {
   operationId: string;
-  /** Its place in the clients, as `calendar.appointments.create`. */
+  /** Path of the method in the clients, such as `calendar.appointments.create`. */
   'x-client-name': string;
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
@@ -36,14 +36,14 @@ const folder = 'packages/client/src/generated';
 const envelopeFields = ['id', 'type', 'timestamp', 'account', 'mode', 'data'];
 
 /**
- * Returns the client's generated sources by path: the table of operations that it sends by, and plain types of all of them, their
- * resources and the events. Throws an Error if two types have one name.
+ * Returns the client's generated sources by path: the table with which it sends operations, and the types of operations,
+ * resources and events. Throws an Error if two types have the same name.
  */
 export async function clientFiles(
   operations: readonly Operation[],
   document: ClientDocument,
 ): Promise<Record<string, string>> {
-  // In the order of the reference. A stream is no request with one response; the client reads it by itself.
+  // In the order of the reference. Streams are left out, because handwritten code of the client reads them.
   const names = Object.values(document.paths).flatMap((each) =>
     Object.values(each).map(({ 'x-client-name': name }) => name),
   );
@@ -87,7 +87,7 @@ async function typesOf(operations: readonly Operation[], document: ClientDocumen
   const resources = resourceTypes(operations.map((operation) => methodOf(operation, document, add)));
   const declarations = await namedTypes(types);
   const filters = declarations.get('EventFilter')!;
-  // A platform that is newer than the client has kinds that the client does not know.
+  // A newer platform has kinds that the client does not know.
   declarations.set('EventFilter', filters.replace(/;\n$/, ' | (string & {});\n'));
   for (const [name, schema] of types) {
     if (isAnyEvent(schema)) declarations.set(name, anyEventOf(name, schema, events));
@@ -106,10 +106,10 @@ function isAnyEvent({ properties = {} }: Schema): boolean {
   return envelopeFields.every((name) => name in properties) && properties.type!.const === undefined;
 }
 
-/** Returns the union of all events, which tells a kind's data from another's as the schema of any event cannot. */
+/** Returns the union of all events. Unlike the schema of any event, it narrows the data by kind. */
 function anyEventOf(name: string, { properties }: Schema, events: (readonly [string, Schema])[]): string {
   const fields = Object.keys(properties!).filter((each) => !envelopeFields.includes(each));
-  // It is the name of what receivers get, which has the envelope's fields alone.
+  // Event is the type that receivers get, with only the envelope's fields.
   if ((name === 'Event') !== (fields.length === 0))
     throw new Error(`${name} must not be the name of an event with ${fields}`);
   if (fields.length > 0) {
@@ -125,7 +125,7 @@ export type KnownEvent =${union};
 `;
 }
 
-/** Returns an operation's method with its documentation, and adds the types that it names. */
+/** Returns an operation's method with its documentation, and adds the types it uses. */
 function methodOf(operation: Operation, document: ClientDocument, add: (name: string, schema: Schema) => void): Method {
   const { key } = operation;
   const { parameters = [], requestBody, 'x-client-name': clientName } = documented(operation, document);
@@ -163,7 +163,7 @@ function callType(
   return pagedNameOf(resolved) === undefined ? `ListCall<${item}, ${typeOf(schema, 'Response')}>` : `ListCall<${item}>`;
 }
 
-/** Returns an id of a path with its type: a short one, which needs no name. */
+/** Returns a path parameter with its type, inline. */
 function parameterType([name, { type }]: [string, Schema]): string {
   return `${name}: ${type === 'integer' ? 'number' : 'string'}`;
 }
@@ -186,7 +186,7 @@ function documented({ path, method }: Operation, { paths }: ClientDocument): Doc
   return paths[path]![method.toLowerCase()]!;
 }
 
-/** Returns the schema of an operation's success; undefined if it has no body. */
+/** Returns the schema of an operation's success response; undefined if it has no body. */
 function responseOf(operation: Operation, document: ClientDocument): Schema | undefined {
   return documented(operation, document).responses[operation.status]!.content?.['application/json']?.schema;
 }

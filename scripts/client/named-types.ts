@@ -1,7 +1,7 @@
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 
-/** A JSON Schema, as far as it is looked into here. */
+/** The parts of a JSON Schema that this module reads. */
 export interface Schema {
   type?: string;
   $ref?: string;
@@ -13,8 +13,8 @@ export interface Schema {
 }
 
 /**
- * Returns the declaration of an exported interface or type for each schema, by name. openapi-typescript makes them as members of one `components`
- * interface; each by a name of its own has that name in hovers and in the compiler's messages.
+ * Returns the declaration of an exported interface or type for each schema, by name. openapi-typescript generates members of one `components`
+ * interface. Separate declarations show their names in hovers and in the compiler's messages.
  */
 export async function namedTypes(schemas: ReadonlyMap<string, Schema>): Promise<Map<string, string>> {
   const document = {
@@ -33,13 +33,13 @@ export async function namedTypes(schemas: ReadonlyMap<string, Schema>): Promise<
     const named = declared.replaceAll(/components\["schemas"\]\["(\w+)"\]/g, '$1');
     return [name, `${comment}${named}\n`] as const;
   });
-  // A generator that read nothing makes nothing, and nobody would see it.
+  // Otherwise a generator that reads nothing would fail silently.
   if (declarations.length !== schemas.size)
     throw new Error(`${schemas.size} schemas made ${declarations.length} types`);
   return new Map(declarations);
 }
 
-/** Returns schemas in which only lists of one length keep it, which become tuples: those of one to five items would become five tuples. */
+/** Drops list lengths except fixed ones, which become tuples. A list of one to five items would become five tuples. */
 function withLists(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withLists);
   if (value === null || typeof value !== 'object') return value;
@@ -48,7 +48,7 @@ function withLists(value: unknown): unknown {
   return typeof minItems === 'number' && minItems === maxItems ? { ...schema, minItems, maxItems } : schema;
 }
 
-/** Returns schemas in which each property that only refers to a schema has its description, so that a hover over the property shows it. */
+/** Copies a referenced schema's description to each property that only refers to it, so that a hover over the property shows it. */
 function withDescriptions(schemas: Record<string, Schema>): Record<string, Schema> {
   const described = (property: Schema): Schema => {
     const description = property.$ref && schemas[property.$ref.slice(property.$ref.lastIndexOf('/') + 1)]?.description;
@@ -88,7 +88,7 @@ function membersOf(text: string): { name: string; comment: string; type: string;
   });
 }
 
-/** Returns declarations whose comments say what a reader looks for: the description first, without what the type says already. */
+/** Returns declarations with shortened comments: the description first, without facts that the type already states. */
 function plainComments(text: string): string {
   const lines: string[] = [];
   let comment: string[] | undefined;
@@ -120,7 +120,7 @@ function plainComment(comment: string[]): string[] {
   return [`${margin}/**`, ...kept.map((line) => `${margin} * ${line}`), `${margin} */`];
 }
 
-/** Returns a type's text in which each optional property may be undefined too, under `exactOptionalPropertyTypes` as well. */
+/** Returns a type's text in which each optional property may also be undefined, for `exactOptionalPropertyTypes`. */
 function withUndefined(type: ts.TypeNode): string {
   const ends: number[] = [];
   const visit = (node: ts.Node) => {
@@ -135,7 +135,7 @@ function withUndefined(type: ts.TypeNode): string {
   return marked.replaceAll(/\[\s+(\w+),\s+(\w+)\s+\]/g, '[$1, $2]');
 }
 
-/** Returns the text of a member of `schemas` as that of a declaration: two levels less, with two spaces a level. */
+/** Re-indents a member of `schemas` as a declaration: two levels less, with two spaces per level. */
 function indented(text: string): string {
   return text.replaceAll(/^ {8}/gm, '').replaceAll(/^(?: {4})+/gm, (spaces) => ' '.repeat(spaces.length / 2));
 }

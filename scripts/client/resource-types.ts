@@ -1,10 +1,10 @@
-/** A method of the client, as the text of its declaration. */
+/** Text of a client method's declaration. */
 export interface Method {
   /** Its place in the client, as `calendar.appointments.create`. */
   name: string;
-  /** The operation's id, which was the method's name before there were groups. */
+  /** Operation id, which is also the method's deprecated flat name. */
   key: string;
-  /** Comment of the member, and what follows its name: `(input?: CallOptions): ApiCall<Me>;`. */
+  /** Comment of the member; `signature` follows its name: `(input?: CallOptions): ApiCall<Me>;`. */
   comment: string;
   signature: string;
 }
@@ -15,8 +15,8 @@ interface Group {
 }
 
 /**
- * Returns interfaces of the methods by resource: one for each resource, `Resources` for all of them, and `FlatOperations` with the former name of
- * each. Throws an Error if a method has the place of another one or of a group.
+ * Returns interfaces of the methods: one for each resource, `Resources` for all of them, and `FlatOperations` with the flat name of
+ * each. Throws an Error if a method has the same path as another method or a group.
  */
 export function resourceTypes(methods: readonly Method[]): Map<string, string> {
   const root: Group = { members: new Map() };

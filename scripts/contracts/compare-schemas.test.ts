@@ -5,12 +5,12 @@ import { gapsOf, type Receiver } from './compare-schemas.ts';
 import type { Schema } from './json-schema.ts';
 import { inputOf, outputOf } from './record.ts';
 
-// Each schema is used for a few values: compiling it takes longer.
+// Each schema checks only a few values, so compiling it would take longer.
 z.config({ jitless: true });
 
 const wording = (inner: Schema, outer: Schema, receiver: Receiver) =>
   gapsOf(inner, outer, receiver).map(({ place, kind, sent, taken }) => `${place} ${kind}: ${sent} / ${taken}`);
-/** Gaps of what the first may send for the second, as sentences. */
+/** Gaps between the first schema as sender and the second as receiver, as sentences. */
 const gaps = (inner: z.ZodType, outer: z.ZodType, receiver: Receiver = 'service') =>
   wording(outputOf(inner), inputOf(outer), receiver);
 
@@ -20,7 +20,7 @@ const either = (...kinds: string[]) => {
   const shapes = kinds.map((kind) => object({ kind: z.literal(kind), [kind]: text }));
   return z.discriminatedUnion('kind', shapes as [z.ZodObject<{ kind: z.ZodLiteral<string> }>]);
 };
-/** A tree, whose nodes hold what `leaf` says. */
+/** A tree whose nodes hold a value of `leaf`. */
 const tree = (leaf: z.ZodType) => {
   const node: z.ZodType = object({ leaf, children: z.lazy(() => z.array(node)) });
   return node;
@@ -105,7 +105,7 @@ describe('a schema within another', () => {
     expect(gaps(inner, outer)).toEqual(expected);
   });
 
-  it('has gaps that depend on who takes it: keys that are not known, and fields with a default', () => {
+  it('has gaps that depend on the receiver: unknown keys, and fields with a default', () => {
     const [inner, map] = [object({ a: object({ b: text }) }), object({ a: z.record(text, text) })];
     expect(gaps(inner, object({ a: object({}) }), 'operation')).toEqual(['.a.b unknown: a value / nothing']);
     expect(gaps(map, object({ a: object({}) }), 'operation')).toEqual(['.a.* unknown: any keys / nothing']);
@@ -116,12 +116,12 @@ describe('a schema within another', () => {
     expect(wording(none, standard, 'client')).toEqual(['.a missing: nothing / a value']);
   });
 
-  it('has an error where a reference leads nowhere', () => {
+  it('throws if a reference leads nowhere', () => {
     expect(() => gapsOf({ $ref: '#/$defs/A' }, { type: 'string' }, 'service')).toThrow('#/$defs/A leads nowhere');
   });
 });
 
-/** A schema of what is sent, and one of what is taken. */
+/** Schema of the sender, and schema of the receiver. */
 type Pair = [z.ZodType, z.ZodType];
 const range = fc.tuple(fc.nat(2), fc.nat(3));
 const leaves = fc.constantFrom<z.ZodType>(z.null(), z.boolean(), any, z.literal('a'), z.literal(1));
@@ -139,7 +139,7 @@ function objectOf(fields: Record<string, z.ZodType>, optional: string[], isStric
   return (isStrict ? z.strictObject : object)(Object.fromEntries(shape) as z.ZodRawShape);
 }
 
-/** Pairs that differ in little, of few names and few values, so that the one often takes what the other sends. */
+/** Similar pairs with few names and values, so that the receiver often accepts the sent value. */
 const { pairs } = fc.letrec<{ pairs: Pair }>((tie) => ({
   pairs: fc.oneof(
     { maxDepth: 4, depthSize: 'small' },
@@ -185,7 +185,7 @@ const { values } = fc.letrec((tie) => ({
 }));
 
 describe('of any two schemas', () => {
-  it('the one takes every value that the other sends, where there is no gap', () => {
+  it('the receiver accepts every sent value if there is no gap', () => {
     let compared = 0;
     const property = fc.property(pairs, fc.array(values, { minLength: 20, maxLength: 30 }), ([inner, outer], sent) => {
       if (gaps(inner, outer).length > 0) return;

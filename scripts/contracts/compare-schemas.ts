@@ -1,23 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
 import { dereferenced, discriminatorOf, type Schema, type Variant, valuesOf, variantsOf } from './json-schema.ts';
 
-/** A way in which a value that one schema allows, which is sent, is no value of another, which is taken. */
+/** Way in which a value that the sender's schema allows is invalid for the receiver's schema. */
 export interface Gap {
   /** Steps from the schema's root to the value: `.name` of a field, `[]` for entries, `.*` for any key. */
   place: string;
   /**
-   * `missing`: a required field that may not be there. `unknown`: a field that is refused. `value`: a value of an enum. `variant`: a
+   * `missing`: a required field that may be absent. `unknown`: a field that is rejected. `value`: a value of an enum. `variant`: a
    * shape of a union. `type`: another type, bound, pattern or format.
    */
   kind: 'missing' | 'unknown' | 'value' | 'variant' | 'type';
-  /** Phrases for what may be sent and what is taken; `sent` is `nothing` for a field that the sender does not have. */
+  /** Phrases for the sent and the accepted values. `sent` is `nothing` for a field that the sender does not have. */
   sent: string;
   taken: string;
 }
 
 /**
- * Who takes the value. An `operation` refuses keys that it does not know. A `service` validates what comes over the bus: it refuses unknown
- * keys only where `additionalProperties` says so, and a field with a default is never missing. A `client` ignores unknown keys, and knows no
+ * Receiver of a value. An `operation` rejects unknown keys. A `service` validates messages of the bus: it rejects unknown
+ * keys only if `additionalProperties` says so, and a field with a default is never missing. A `client` ignores unknown keys and has no
  * defaults.
  */
 export type Receiver = 'operation' | 'service' | 'client';
@@ -29,11 +29,11 @@ interface Comparison {
 }
 
 /**
- * Returns the ways in which a value of `inner` is no value of `outer`; senders send the fields that `inner` declares and no others. Keywords
- * without a comparison below, such as patterns and formats, must be the same. Throws an Error if a `$ref` leads nowhere.
+ * Returns the ways in which a value of `inner` is invalid for `outer`. Senders send only the fields that `inner` declares. Keywords
+ * without a comparison below, such as patterns and formats, must be equal. Throws an Error if a `$ref` leads nowhere.
  */
 export function gapsOf(inner: Schema, outer: Schema, receiver: Receiver): Gap[] {
-  // A pair that comes again below itself, as in a tree, has no other gaps there.
+  // A pair that recurs inside itself, as in a tree, has no further gaps there.
   const underWay: [Schema, Schema][] = [];
   const gapsAt: Comparison['gapsAt'] = (innerGiven, outerGiven, place) => {
     const [innerPart, outerPart] = [dereferenced(innerGiven, inner), dereferenced(outerGiven, outer)];
@@ -47,7 +47,7 @@ export function gapsOf(inner: Schema, outer: Schema, receiver: Receiver): Gap[] 
   return gapsAt(inner, outer, '');
 }
 
-/** Returns the gaps between one shape and those of which its values must be: the fewest, of the shapes that it is most like. */
+/** Returns the gaps between one shape and the accepted shapes: the fewest, among the most similar shapes. */
 function unionGaps(sent: Variant, taken: Variant[], place: string, comparison: Comparison): Gap[] {
   if (sent.enum) return valueGaps(sent, taken, place, comparison);
   const compared = taken.map((variant) => ({ variant, gaps: variantGaps(sent, variant, place, comparison) }));
@@ -71,14 +71,14 @@ function typeGap(sent: Variant, taken: Variant[], place: string): Gap {
   return { place, kind: 'type', sent: phraseOf([sent]), taken: phraseOf(taken) };
 }
 
-/** A shape of a union that differs from all others in the field that tells them apart. */
+/** Returns the gap for a shape of a union that differs from all others in the discriminator. */
 function variantGap(sent: Variant, taken: Variant[], place: string): Gap {
   const name = discriminatorOf(sent, taken[0]!)!;
   const kindsOf = (variants: Variant[]) => list(variants.flatMap((each) => valuesOf(each.properties?.[name]) ?? []));
   return { place: `${place}.${name}`, kind: 'variant', sent: kindsOf([sent]), taken: kindsOf(taken) };
 }
 
-/** Each value of an enum may be of another shape. */
+/** Returns the gaps of an enum, each value of which may match another shape. */
 function valueGaps(sent: Variant, taken: Variant[], place: string, comparison: Comparison): Gap[] {
   const isTaken = (value: unknown) =>
     taken.some((variant) => variantGaps({ ...sent, enum: [value] }, variant, place, comparison).length === 0);
@@ -102,7 +102,7 @@ function variantGaps(sent: Variant, taken: Variant, place: string, comparison: C
   ];
 }
 
-/** Returns whether a value of the one may be of the other as far as their types say. */
+/** Returns whether the types allow a value of one to be a value of the other. */
 function isOfType(sent: Variant, taken: Variant): boolean {
   if (taken.type === undefined || sent.type === taken.type) return true;
   if (sent.type === 'integer' && taken.type === 'number') return true;
@@ -116,7 +116,7 @@ function isValueOfType(value: unknown, type: string): boolean {
   return typeOfValue === type;
 }
 
-/** Pairs of bounds, and the number of a value that they bound. */
+/** Pairs of bounds, and the number that they bound. */
 const bounds = [
   {
     minimum: 'minLength',
@@ -128,7 +128,7 @@ const bounds = [
   { minimum: 'minimum', maximum: 'maximum', unit: '', numberOf: Number },
 ];
 
-/** Returns where numbers, lengths and counts that are sent are out of the bounds of those that are taken. */
+/** Returns gaps for sent numbers, lengths and counts outside the accepted bounds. */
 function boundGaps(sent: Variant, taken: Variant, place: string): Gap[] {
   return bounds.flatMap(({ minimum, maximum, unit, numberOf }) => {
     const lowest = unit === '' ? Number.NEGATIVE_INFINITY : 0;
@@ -151,13 +151,13 @@ function boundGaps(sent: Variant, taken: Variant, place: string): Gap[] {
   });
 }
 
-/** Keywords that are compared by what they mean. */
+/** Keywords that are compared by meaning. */
 const compared = new Set([
   ...bounds.flatMap(({ minimum, maximum }) => [minimum, maximum]),
   ...['type', 'enum', 'prefixItems', 'items', 'properties', 'required', 'additionalProperties', 'propertyNames'],
 ]);
 
-/** Returns where the receiver has another keyword that the sender has not, or with another value; a reference may mean something else. */
+/** Returns gaps for other keywords of the receiver that the sender lacks or sets otherwise. A reference may mean something else. */
 function otherGaps(sent: Variant, taken: Variant, place: string): Gap[] {
   const phrase = (keyword: string, value: unknown) =>
     value === undefined
@@ -202,7 +202,7 @@ function objectGaps(sent: Variant, taken: Variant, place: string, comparison: Co
         taken: 'a value',
       };
     });
-  // Any key of a map may have the name of a field that the receiver takes.
+  // Any key of a map may have the name of a field that the receiver accepts.
   const named = others === undefined ? [] : Object.keys(fieldsTaken).filter((name) => !(name in fields));
   const outer = takenBeside(taken, receiver);
   const keyGaps = (inner: Schema, taker: Schema | undefined, at: string, phrase: string): Gap[] => {
@@ -220,19 +220,19 @@ function objectGaps(sent: Variant, taken: Variant, place: string, comparison: Co
   ];
 }
 
-/** Returns the schema of keys that an object does not name; undefined where a sender sends none. */
+/** Returns the schema of keys that an object does not name; undefined if a sender sends none. */
 function otherKeysOf({ properties, additionalProperties }: Variant): Schema | undefined {
   if (additionalProperties === false) return undefined;
   return additionalProperties ?? (properties ? undefined : true);
 }
 
-/** Returns what a receiver takes under keys that it does not name: undefined where it ignores them, false where it refuses them. */
+/** Returns the schema a receiver applies to keys that it does not name: undefined if it ignores them, false if it rejects them. */
 function takenBeside({ properties, additionalProperties }: Variant, receiver: Receiver): Schema | undefined {
   if (additionalProperties === undefined) return properties && receiver === 'operation' ? false : undefined;
   return additionalProperties === false && receiver === 'client' ? undefined : additionalProperties;
 }
 
-/** Returns the names of keys that the receiver's map does not take. */
+/** Returns gaps for key names that the receiver's map does not accept. */
 function keyNameGaps(sent: Variant, taken: Variant, place: string, { gapsAt }: Comparison): Gap[] {
   if (taken.propertyNames === undefined) return [];
   const names: Schema[] = sent.properties ? [{ type: 'string', enum: Object.keys(sent.properties) }] : [];
@@ -252,7 +252,7 @@ function phraseOf(variants: Variant[]): string {
   return [...new Set(phrases)].join(' or ') || 'no value';
 }
 
-/** Number of values that a sentence names. */
+/** Maximum number of values that a sentence lists. */
 const maxNamed = 12;
 
 function list(values: unknown[]): string {

@@ -1,4 +1,4 @@
-/** A JSON Schema of draft 2020-12, as zod writes it. */
+/** JSON Schema of draft 2020-12, as zod writes it. */
 export type Schema = JsonSchema | boolean;
 export interface JsonSchema extends Keywords {
   $ref?: string;
@@ -6,7 +6,7 @@ export interface JsonSchema extends Keywords {
   type?: string | string[];
 }
 
-/** One of the shapes that a value may have: it has one type at most, and no union. */
+/** One of the shapes that a value may have, with at most one type and no union. */
 export interface Variant extends Keywords {
   type?: string;
 }
@@ -29,8 +29,8 @@ interface Keywords {
 const annotations = ['$schema', '$defs', 'title', 'description', 'default', 'examples', 'deprecated'];
 
 /**
- * Returns the shapes that a value of the schema may have: `const` becomes an `enum` of one value. A union beside other keywords remains a
- * keyword. zod writes `oneOf` only for unions whose shapes exclude each other, so it is read as `anyOf`. Throws an Error if a `$ref` leads nowhere.
+ * Returns the shapes that a value of the schema may have. `const` becomes an `enum` of one value. A union next to other keywords stays a
+ * keyword. zod writes `oneOf` only for exclusive shapes, so `oneOf` is read as `anyOf`. Throws an Error if a `$ref` leads nowhere.
  */
 export function variantsOf(schema: Schema, root: Schema): Variant[] {
   const target = dereferenced(schema, root);
@@ -48,10 +48,10 @@ function restrictionsOf(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !annotations.includes(keyword)));
 }
 
-/** Returns the schema that another one refers to, or that one itself. Throws an Error if a `$ref` leads nowhere, or stands beside restrictions. */
+/** Returns the schema that a schema refers to, or itself. Throws an Error if a `$ref` leads nowhere or stands next to restrictions. */
 export function dereferenced(schema: Schema, root: Schema): Schema {
   if (typeof schema === 'boolean' || schema.$ref === undefined) return schema;
-  if (Object.keys(restrictionsOf(schema)).length > 1) throw new Error(`${schema.$ref} stands beside other keywords`);
+  if (Object.keys(restrictionsOf(schema)).length > 1) throw new Error(`${schema.$ref} stands next to other keywords`);
   const definitions = typeof root === 'object' ? root.$defs : undefined;
   const target = schema.$ref === '#' ? root : definitions?.[schema.$ref.replace('#/$defs/', '')];
   if (target === undefined) throw new Error(`${schema.$ref} leads nowhere`);
@@ -64,7 +64,7 @@ export function valuesOf(field: Schema | undefined): unknown[] | undefined {
   return 'const' in field ? [field.const] : field.enum;
 }
 
-/** Returns a field that both shapes require, with no value in common; undefined where none does. */
+/** Returns a field that both shapes require and whose values are disjoint; undefined if none exists. */
 export function discriminatorOf(one: Variant, other: Variant): string | undefined {
   return one.required
     ?.filter((name) => other.required?.includes(name))

@@ -19,7 +19,7 @@ import { z } from 'zod';
 import { folderOf, versionIn } from '../deployables.ts';
 import { dereferenced, type JsonSchema, type Schema } from './json-schema.ts';
 
-/** The contract of one deployable at one version. Keys are sorted and nothing in it only describes: it differs only where the contract does. */
+/** Contract of one deployable at one version. Keys are sorted and descriptions left out, so only changes of the contract change it. */
 export interface ContractRecord {
   version: string;
   /** By key. */
@@ -30,7 +30,7 @@ export interface ContractRecord {
   requests: Record<string, RequestRecord>;
 }
 
-/** Schemas are what is sent, `params`, `query` and `body`, and what is received, `response`; null where there is none. */
+/** Schemas of the request, `params`, `query` and `body`, and of the `response`; null if there is none. */
 export interface OperationRecord {
   method: string;
   path: string;
@@ -49,7 +49,7 @@ export interface OperationRecord {
 export interface EventRecord {
   audience: 'public' | 'internal';
   data: Schema;
-  /** Data that consumers take: with what is taken for a default where it is missing. Of a record without it, `data`. */
+  /** Schema that consumers accept, with optional fields for those with a default. If absent, `data`. */
   taken?: Schema;
 }
 
@@ -58,13 +58,13 @@ export interface RequestRecord {
   reply: Schema;
 }
 
-/** Exports of the contracts: the parts that a record is made of, and anything else. */
+/** Exports of the contracts, including values that no record needs. */
 export type Exports = Readonly<Record<string, unknown>>;
 
-/** Limit in bytes of a body whose operation names none, as service-kit has it. */
+/** Body limit in bytes of an operation without its own, the same as in service-kit. */
 const defaultBodyLimit = 1_048_576;
 
-/** Returns the contracts of every deployable as they are in the repository at `root`. */
+/** Returns the current contracts of every deployable in the repository at `root`. */
 export async function currentRecords(root: string): Promise<Record<ServiceName, ContractRecord>> {
   const exports = (await import(join(root, 'packages/contracts/src/everything.ts'))) as Exports;
   const entries = serviceNames.map((name) => [name, recordOf(name, versionIn(root, folderOf(name)), exports)]);
@@ -90,7 +90,7 @@ export function recordOf(deployable: ServiceName, version: string, exports: Expo
   };
 }
 
-/** Returns the name of an event in a record: its kind, which an internal one may share with a public one. */
+/** Returns the name of an event in a record: its kind, marked if an internal event shares it with a public one. */
 function nameOf({ kind, audience }: EventDefinition, events: readonly EventDefinition[]): string {
   const isTwin = audience === 'internal' && events.some((other) => other.kind === kind && other.audience === 'public');
   return isTwin ? `${kind} (internal)` : kind;
@@ -101,7 +101,7 @@ function isRequest(value: unknown): value is InternalRequest {
   return key !== undefined && input !== undefined && reply !== undefined;
 }
 
-/** Requests that no module's contract has: each service handles them. */
+/** Returns the requests that every service handles, which no module's contract contains. */
 function requestsOfEvery(deployable: ServiceName): Pick<InternalRequest, 'key' | 'input' | 'reply'>[] {
   const announces = announcingServices.some((name) => name === deployable);
   return [
@@ -133,14 +133,14 @@ function requestRecord({ input, reply }: Pick<InternalRequest, 'input' | 'reply'
   return { input: inputOf(input), reply: outputOf(reply) };
 }
 
-/** Returns the schema of what senders may send. */
+/** Returns the schema of values that senders may send. */
 export function inputOf(schema: z.ZodType): Schema {
   return canonical(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
 }
 
 /**
- * Returns the schema of what is sent once it has been validated. It refuses unknown keys only where the schema itself does: zod says so of
- * every object, since validating drops them.
+ * Returns the schema of validated values. It rejects unknown keys only if the schema itself does. zod marks
+ * every object as strict, because validating drops unknown keys.
  */
 export function outputOf(schema: z.ZodType): Schema {
   const written = z.toJSONSchema(schema, {
@@ -155,22 +155,22 @@ export function outputOf(schema: z.ZodType): Schema {
   return canonical(written as JsonSchema);
 }
 
-/** Schemas of entries that are validated one by one: a body names them as components of the API's document. */
+/** Schemas of entries that are validated one by one. A body refers to them as components of the API document. */
 const components: Record<string, z.ZodType> = {
   '#/components/schemas/ContactEvent': ContactEventInput,
   '#/components/schemas/WrittenContact': WrittenContact,
 };
 
-/** Keywords that describe, or name parts of the API's document. */
+/** Keywords that only describe, or that name parts of the API document. */
 const descriptive = new Set(
   '$schema title description examples example deprecated id outputId unusedIO param override'.split(' '),
 );
-/** Keywords whose values are named by whoever wrote the schema. */
+/** Keywords that map arbitrary names to schemas. */
 const maps = new Set(['properties', '$defs', 'patternProperties']);
-/** Keywords whose values are no schemas. */
+/** Keywords whose values are not schemas. */
 const plain = new Set(['enum', 'const', 'default']);
 
-/** Returns a schema without what only describes, with its keys and the sets in it in order. */
+/** Returns a schema without descriptive keywords, with sorted keys and sets. */
 export function canonical(schema: Schema): Schema {
   if (typeof schema !== 'object') return schema;
   const component = components[(schema.override as JsonSchema | undefined)?.$ref ?? ''];
@@ -179,10 +179,11 @@ export function canonical(schema: Schema): Schema {
   return byName(entries.map(([keyword, value]) => [keyword, canonicalValue(keyword, value)]));
 }
 
-/** Returns a schema to stand within another. Throws an Error if it refers to parts of itself, which would not be found there. */
+/** Returns a schema to embed in another. Throws an Error if it refers to parts of itself, which the other schema lacks. */
 function embedded(schema: Schema): Schema {
   const target = dereferenced(schema, schema);
-  if (JSON.stringify(target).includes('"$ref"')) throw new Error('A component of entries must refer to no other');
+  if (JSON.stringify(target).includes('"$ref"'))
+    throw new Error('A component of entries must not refer to another component');
   return target;
 }
 
@@ -200,7 +201,7 @@ function byName<Value>(entries: [string, Value][]): Record<string, Value> {
   return Object.fromEntries(entries.toSorted(([one], [other]) => compare(one, other)));
 }
 
-/** By code units, so that it is the same on every machine. */
+/** Compares by code units, so that the order is the same on every machine. */
 function compare(one: string, other: string): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;

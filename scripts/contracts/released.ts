@@ -9,14 +9,14 @@ export function releasedFileOf(deployable: string): string {
   return `${folder}/${deployable}.json`;
 }
 
-/** Returns the contract of a deployable's last release; undefined where none is recorded. Throws a SyntaxError if the file is no JSON. */
+/** Returns the contract of a deployable's last release; undefined if none is recorded. Throws a SyntaxError if the file is not JSON. */
 export function readReleased(root: string, deployable: string): ContractRecord | undefined {
   const file = join(root, releasedFileOf(deployable));
   if (!existsSync(file)) return undefined;
   return JSON.parse(readFileSync(file, 'utf8')) as ContractRecord;
 }
 
-/** Returns the names of all deployables whose last release is recorded. */
+/** Returns the names of all deployables with a recorded release. */
 export function recordedDeployables(root: string): string[] {
   const files = existsSync(join(root, folder)) ? readdirSync(join(root, folder)) : [];
   return files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
@@ -29,10 +29,10 @@ export function writeReleased(root: string, deployable: string, record: Contract
   writeFileSync(file, `${textOf(record, '')}\n`);
 }
 
-/** Length of a line, in characters, up to which a value stands in one. */
+/** Maximum line length in characters for a value on one line. */
 const maxLine = 120;
 
-/** Returns JSON in which a value has one line if it has room there: a change is a few lines of a difference. */
+/** Returns JSON in which each value that fits is on one line, so that a change has a small diff. */
 function textOf(value: unknown, indent: string): string {
   const line = JSON.stringify(value);
   if (line.length + indent.length <= maxLine || typeof value !== 'object' || value === null) return line;

@@ -1,4 +1,4 @@
-// What `npm start` needs of a machine, as decisions on plain facts. `fail`: it would not start; `warn`: it would, with what the text says.
+// Checks whether a machine meets the needs of `npm start`. `fail`: it would not start; `warn`: it would start with the named limitation.
 
 import { waysOf } from '../../deploy/local/servers/ways.mjs';
 
@@ -8,11 +8,11 @@ const ok = (says) => ({ state: 'ok', says });
 const warn = (says) => ({ state: 'warn', says });
 const fail = (says) => ({ state: 'fail', says });
 
-/** MB on disk of a first start (packages, Node 24, servers, an empty database), and of any other. */
+/** Disk space in MB for a first start (packages, Node 24, servers, an empty database), and for a later start. */
 const spaceMb = { first: 1_000, later: 300 };
-/** MB of memory that all processes take at rest. */
+/** Memory in MB that all idle processes take. */
 const memoryMb = 1_000;
-/** Seconds that a clock may differ: signatures of webhooks are refused from 300 on. */
+/** Seconds that a clock may differ. Webhook signatures are rejected from 300 s on. */
 const clockSeconds = 60;
 
 /**
@@ -31,48 +31,46 @@ export function machineCheck(plan, { host, version }) {
  */
 export function portCheck({ variable, port, isFree, runsAs }) {
   if (isFree) return ok(`${port} is free`);
-  if (runsAs) return fail(`${port} is taken by the platform, which runs already as process ${runsAs}: stop it first`);
-  return fail(`${port} is taken: stop what listens there, or set ${variable} to a free port`);
+  if (runsAs) return fail(`${port} is in use by the platform, which already runs as process ${runsAs}: stop it first`);
+  return fail(`${port} is in use: stop the program that listens there, or set ${variable} to a free port`);
 }
 
 /** @returns {Verdict} */
 export function spaceCheck({ freeMb, isInstalled }) {
   const neededMb = isInstalled ? spaceMb.later : spaceMb.first;
   if (freeMb >= neededMb) return ok(`${freeMb} MB free`);
-  return fail(`${freeMb} MB free, and ${neededMb} MB are needed: make room on the disk of this folder`);
+  return fail(`${freeMb} MB free, but ${neededMb} MB needed: free space on this folder's disk`);
 }
 
 /** @returns {Verdict} */
 export function memoryCheck(availableMb) {
   if (availableMb >= memoryMb) return ok(`${availableMb} MB available`);
-  return warn(`${availableMb} MB available, and the platform takes ${memoryMb} MB: end other programs`);
+  return warn(`${availableMb} MB available, but the platform takes ${memoryMb} MB: close other programs`);
 }
 
 /** @returns {Verdict} */
 export function folderCheck(error) {
-  return error
-    ? fail(`cannot be written (${error}): give your user the right to write to this folder`)
-    : ok('writable');
+  return error ? fail(`not writable (${error}): give your user write permission for this folder`) : ok('writable');
 }
 
-/** Returns whether packages can be had; `error` is null where the registry responded. @returns {Verdict} */
+/** Returns whether npm can install packages. `error` is null if the registry responded. @returns {Verdict} */
 export function registryCheck({ registry, error, isNeeded, hasCache }) {
   if (!isNeeded) return ok('not needed: everything is installed');
   if (error === null) return ok(`${registry} responds`);
   if (['EACCES', 'EPERM', 'EROFS', 'ENOSPC'].includes(error))
-    return fail(`npm cannot write its cache (${error}): make the folder that npm config get cache names writable`);
+    return fail(`npm cannot write its cache (${error}): make the folder that "npm config get cache" prints writable`);
   const problem = `${registry} does not respond (${error})`;
   if (hasCache) return warn(`${problem}: npm start works only if npm's cache has every package`);
   return fail(`${problem}: check the network, npm config get registry, and npm's proxy settings`);
 }
 
-/** @param {number | null} aheadSeconds how far this machine's clock is ahead; null where nothing could be compared @returns {Verdict} */
+/** @param {number | null} aheadSeconds how far this machine's clock is ahead; null if unknown @returns {Verdict} */
 export function clockCheck(aheadSeconds, other) {
-  if (aheadSeconds === null) return ok(`not compared: ${other} cannot be asked from here`);
+  if (aheadSeconds === null) return ok(`not compared: ${other} does not respond`);
   const seconds = Math.abs(Math.round(aheadSeconds));
   if (seconds <= clockSeconds) return ok(`within ${clockSeconds} s of ${other}`);
   const way = aheadSeconds > 0 ? 'ahead of' : 'behind';
-  return warn(`${seconds} s ${way} ${other}: set it, or signed webhooks are refused as too old or too new`);
+  return warn(`${seconds} s ${way} ${other}: set the clock, or signed webhooks are rejected as too old or too new`);
 }
 
 /** @param {Reached | undefined} url @returns {Verdict} */
@@ -81,18 +79,18 @@ export function postgresCheck(url) {
 }
 
 /**
- * Says how a server would be had, by the first way that is there.
+ * Says how npm start would get a server, by the first available way.
  * @param {import('../../deploy/local/servers/ways.mjs').ServerSource} server
  * @param {{ isNeeded: boolean, url?: Reached, found: import('../../deploy/local/servers/ways.mjs').Found }} facts
  * @returns {Verdict}
- * @typedef {{ host: string | null, error: string | null }} Reached a server that a setting names; host is null where it is no URL
+ * @typedef {{ host: string | null, error: string | null }} Reached server at a setting's URL; host is null if the setting is not a URL
  */
 export function serverCheck(server, { isNeeded, url, found }) {
   const { program, image, setting } = server;
   if (url) return urlCheck(setting, url);
   const { ways, refusal } = waysOf(server, found);
   const says = {
-    path: `${program} of this machine`,
+    path: `${program} on this machine`,
     debian: found.debianUnpacked
       ? `Debian's ${program} in .platform`
       : `npm start downloads Debian's ${program} for this folder`,
@@ -104,7 +102,7 @@ export function serverCheck(server, { isNeeded, url, found }) {
 }
 
 function urlCheck(setting, { host, error }) {
-  if (host === null) return fail(`${setting} must be a URL, or unset`);
+  if (host === null) return fail(`${setting} must be a URL or not set`);
   if (error === null) return ok(`${setting}: ${host} responds`);
   return fail(`${setting}: ${host} does not respond (${error}): start that server, or unset ${setting}`);
 }

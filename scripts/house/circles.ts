@@ -1,6 +1,6 @@
 import type { Source } from './source.ts';
 
-/** An import of one file by another, as the innermost folder around both sees it: between two of its children. */
+/** Import between two children of the innermost folder that contains both files. */
 interface Edge {
   folder: string;
   from: string;
@@ -10,9 +10,9 @@ interface Edge {
 }
 
 /**
- * Returns a sentence for each circle of imports among the files and folders that lie in one folder; imports of types count as
- * imports of values do. An import counts between the children of the innermost folder around both files, so that no circle there
- * means none between files and none between folders. Tests are left out: nothing imports them.
+ * Returns a sentence for each import cycle between the files and folders of one folder. Type imports count like
+ * value imports. An import counts between the children of the innermost folder around both files. So no cycle there
+ * means no cycle between files or between folders. Tests are left out, because nothing imports them.
  */
 export function circleFaultsOf(sources: readonly Source[]): string[] {
   return circlesOf(edgesOf(sources)).map(sentenceOf);
@@ -32,7 +32,7 @@ function edgesOf(sources: readonly Source[]): Edge[] {
   );
 }
 
-/** Circles, each as the imports that make it: the last one leads back to where the first one starts. */
+/** Returns cycles, each as its imports. The last import leads back to the start of the first. */
 function circlesOf(imports: Edge[]): Edge[][] {
   return [...Map.groupBy(imports, ({ folder }) => folder).values()].flatMap((edges) => {
     const leaving = Map.groupBy(edges, ({ from }) => from);
@@ -46,7 +46,7 @@ function circlesOf(imports: Edge[]): Edge[][] {
   });
 }
 
-/** Returns the shortest path of at least one import between two children, empty where there is none. Breadth first. */
+/** Returns the shortest path of at least one import between two children; empty if none exists. Breadth first. */
 function pathBetween(start: string, end: string, leaving: Map<string, Edge[]>): Edge[] {
   const paths = (leaving.get(start) ?? []).map((edge) => [edge]);
   const seen = new Set<string>();
@@ -64,5 +64,5 @@ function sentenceOf(circle: Edge[]): string {
   const [first] = circle;
   const children = [...circle, first!].map(({ from }) => from).join(' -> ');
   const imports = circle.map(({ text }) => text).join('; ');
-  return `${imports.replace(' ', ': ')}, which closes the circle ${children} in ${first!.folder}; move what both need into a place of its own`;
+  return `${imports.replace(' ', ': ')}, which closes the import cycle ${children} in ${first!.folder}; move the shared code into its own module`;
 }

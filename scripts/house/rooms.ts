@@ -5,7 +5,7 @@ import type { Source } from './source.ts';
 const scope = '@customer-platform/';
 const ofServices = ['contracts', 'service-kit', 'contact-copy', 'documents', 'outbound', 'phone-number'];
 
-/** Top folders of the repository, and which of our packages their code may import. A service never imports another. */
+/** Top folders of the repository, and our packages that their code may import. A service never imports another service. */
 export const rooms: Record<string, string[] | 'any'> = {
   'packages/contracts': [],
   'packages/service-kit': ['contracts/core', 'contracts/api-document'],
@@ -28,16 +28,16 @@ export const rooms: Record<string, string[] | 'any'> = {
   ...Object.fromEntries(globSync('services/*').map((folder) => [folder, ofServices])),
 };
 
-/** Our packages that tests may import besides. */
+/** Our packages that tests may import in addition. */
 const forTests = ['testkit', 'client', 'deploy', 'contracts', 'service-kit', 'console/browser'];
 
 const isAmong = (packages: string[] | 'any', specifier: string) =>
   packages === 'any' || packages.some((name) => `${specifier}/`.startsWith(`${scope}${name}/`));
 
-/** Rooms of which nothing runs in a process of the platform: what they import is installed with the packages of tests and builds. */
+/** Rooms whose code runs in no process of the platform. Their imports may be development dependencies. */
 const developed = ['packages/console', 'packages/docs-site', 'packages/testkit', 'bench'];
 
-/** Packages of others that a room's code may import: those that its package.json names. */
+/** Third-party packages that a room's code may import: the dependencies in its package.json. */
 const declared = new Map(Object.keys(rooms).map((folder) => [folder, declaredIn(folder)]));
 
 function declaredIn(folder: string): string[] {
@@ -48,18 +48,19 @@ function declaredIn(folder: string): string[] {
 }
 type Manifest = Partial<Record<'dependencies' | 'optionalDependencies' | 'devDependencies', Record<string, string>>>;
 
-/** Returns a sentence for each import of a file that its room must not have. */
+/** Returns a sentence for each import of a file that its room does not allow. */
 export function roomFaultsOf(room: string, { file, isTest, imports }: Source): string[] {
   const name = basename(room);
   const ours = rooms[room]!;
   return imports.flatMap(({ specifier, line, target }) => {
     const where = `${file}:${line}`;
-    if (target) return target.startsWith(`${room}/`) ? [] : [`${where}: reaches out of ${room} to ${target}`];
+    if (target)
+      return target.startsWith(`${room}/`) ? [] : [`${where}: must not import ${target} from outside ${room}`];
     if (specifier.startsWith('node:') || isAmong([name], specifier)) return [];
     if (!specifier.startsWith(scope)) {
       const [owner, part] = specifier.split('/');
       const isDeclared = declared.get(room)!.includes(owner!.startsWith('@') ? `${owner}/${part}` : owner!);
-      // The tools of bench, scripts and tests are the root's; examples are copied out of the repository.
+      // bench, scripts and tests use the root's packages. Examples must work outside the repository.
       const isFree = isTest || (declared.get(room)!.length === 0 && room !== 'examples');
       return isDeclared || isFree ? [] : [`${where}: ${room}/package.json does not name ${specifier}`];
     }

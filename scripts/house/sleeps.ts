@@ -2,19 +2,19 @@ import ts from 'typescript';
 import { lineOf, nodesWithin } from '../syntax.ts';
 import type { Source } from './source.ts';
 
-/** Test files that may pause, each with the reason. */
+/** Test files that may pause, with the reason. */
 const allowedSleeps: Record<string, string> = {
   'packages/service-kit/src/values/with-timeout.test.ts':
-    'the timer comes due while the process is busy, which is what the test is about',
+    'the test is about a timer that comes due while the process is busy',
   'tests/kill-customer-data.long.test.ts':
-    'a process is killed at several moments of work that nothing outside sees; what it asserts holds at any of them',
+    'a process is killed at several moments that are not visible from outside; the assertions hold at any of them',
 };
 
-/** Returns a sentence for each pause of a test: a timer that resolves a promise. One that rejects, or plays a slow server, is none. */
+/** Returns a sentence for each pause in a test: a timer that resolves a promise. A timer that rejects, or simulates a slow server, is allowed. */
 export function sleepFaultsOf({ file, nodes }: Source): string[] {
   if (!file.endsWith('.test.ts') || allowedSleeps[file] !== undefined) return [];
   const pauses = nodes.filter((node) => isPromisedTimer(node) || isPause(node));
-  return pauses.map((node) => `${file}:${lineOf(node)}: pauses; wait on a condition with a bound, as waitFor does`);
+  return pauses.map((node) => `${file}:${lineOf(node)}: pauses; wait for a condition with a timeout, as waitFor does`);
 }
 
 function isPromisedTimer(node: ts.Node): boolean {
@@ -33,7 +33,7 @@ function isPause(node: ts.Node): boolean {
   return nodesWithin(callback).some((each) => ts.isIdentifier(each) && resolvers.includes(each.text));
 }
 
-/** Returns the name by which the promise around a node is resolved: the first parameter of its executor. */
+/** Returns the name of the function that resolves the promise around a node: the executor's first parameter. */
 function resolverAround(node: ts.Node): string | undefined {
   const promise = ts.findAncestor(
     node,

@@ -2,26 +2,26 @@ import { dirname, relative, resolve } from 'node:path';
 import ts from 'typescript';
 import { lineOf, nodesOf } from '../syntax.ts';
 
-/** A file of TypeScript or JavaScript. `file` is relative to the repository's root. */
+/** TypeScript or JavaScript file. `file` is relative to the repository's root. */
 export interface Source {
   file: string;
-  /** Lines of text, blank ones included. */
+  /** Number of lines, including blank lines. */
   lines: number;
   isTest: boolean;
   nodes: ts.Node[];
   imports: Import[];
 }
 
-/** An import or export of another module; types' and literal dynamic ones count too. */
+/** Import or export of another module, including type imports and dynamic imports of a literal. */
 export interface Import {
   specifier: string;
   /** From 1. */
   line: number;
-  /** The file that a relative specifier names, from the repository's root. */
+  /** File of a relative specifier, from the repository's root. */
   target: string | undefined;
 }
 
-/** Returns a file as the rules read it. */
+/** Parses a file for the rules. */
 export function sourceOf(file: string, text: string): Source {
   const nodes = nodesOf(text, file);
   const imports = nodes.flatMap((node): Import[] => {
@@ -33,7 +33,7 @@ export function sourceOf(file: string, text: string): Source {
   return { file, lines: text.split('\n').length - 1, isTest: /\.test\.tsx?$|\/test\//.test(file), nodes, imports };
 }
 
-/** Returns the expression by which a node names a module. */
+/** Returns the expression with which a node names a module. */
 function moduleIn(node: ts.Node): ts.Node | undefined {
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier;
   if (ts.isImportTypeNode(node)) return ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined;

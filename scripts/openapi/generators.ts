@@ -10,10 +10,10 @@ const mypy = 'mypy==2.4.1';
 const generatorVersion = '7.17.0';
 const spectral = '@stoplight/spectral-cli@6.16.3';
 
-/** A generator's fault, undefined if it understands the document; or why it did not run. */
+/** Fault of a generator, undefined if it accepts the document; or the reason why it did not run. */
 export type Outcome = { name: string; fault: string | undefined } | { name: string; skipped: string };
 
-/** Runs every generator that this machine has, or can install, on a document. */
+/** Runs every generator that this machine has or can install on a document. */
 export function runGenerators(document: object): Outcome[] {
   mkdirSync(installed, { recursive: true, mode: 0o700 });
   return withFolder((folder) => {
@@ -34,13 +34,13 @@ export function heyApiFault(document: object): string | undefined {
     const [input, output] = [join(folder, 'openapi.json'), join(folder, 'hey-api')];
     writeFileSync(input, JSON.stringify(document));
     const generated = toolAt(process.execPath)([join(import.meta.dirname, 'hey-api-program.ts'), input, output]);
-    // It may end well without having written anything.
+    // It may exit with 0 without writing anything.
     const isWritten = generated.ok && existsSync(join(output, 'index.ts'));
     return isWritten ? compileFault(join(output, 'index.ts')) : failure('@hey-api/openapi-ts', generated);
   });
 }
 
-/** Compiles a generated program with the repository's own compiler, not with the one that generators need. */
+/** Compiles a generated program with the repository's own compiler, not with the generators' version. */
 export function compileFault(file: string): string | undefined {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   const options = '--noEmit --strict --skipLibCheck --ignoreConfig --module esnext --moduleResolution bundler';
@@ -49,7 +49,7 @@ export function compileFault(file: string): string | undefined {
   return compiled.ok ? undefined : failure('the generated types do not compile', compiled);
 }
 
-/** Calls with the path of a new folder, and removes the folder. */
+/** Calls `run` with the path of a new folder, then removes the folder. */
 export function withFolder<Result>(run: (folder: string) => Result): Result {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
   try {
@@ -59,7 +59,7 @@ export function withFolder<Result>(run: (folder: string) => Result): Result {
   }
 }
 
-/** Generates with openapi-python-client, runs a program that imports the result, and has mypy check the types of both. */
+/** Generates with openapi-python-client, runs a program that imports the result, and checks the types of both with mypy. */
 function generatePython(input: string, output: string): Outcome {
   const name = 'openapi-python-client';
   const found = pythonPrograms([pythonClient, mypy]);
@@ -71,15 +71,15 @@ function generatePython(input: string, output: string): Outcome {
   const using = join(import.meta.dirname, 'python-program.py');
   const env = { PYTHONPATH: join(output, '..'), MYPYPATH: join(output, '..') };
   const imported = python([using], { env });
-  if (!imported.ok) return { name, fault: failure(`a program cannot import what ${name} generates`, imported) };
+  if (!imported.ok) return { name, fault: failure(`a program cannot import the output of ${name}`, imported) };
   const checked = program('mypy')(['--strict', '--no-error-summary', output, using], { env });
-  // Its own template for client.py passes httpx arguments of any type, whatever the document is.
+  // The generator's template for client.py passes untyped arguments to httpx, for any document.
   const faults = checked.stdout.split('\n').filter((line) => line !== '' && !/\/client\.py:\d+: /.test(line));
   const isSound = checked.ok || (checked.stderr === '' && faults.length === 0);
-  return { name, fault: isSound ? undefined : failure(`mypy refuses what ${name} generates`, checked) };
+  return { name, fault: isSound ? undefined : failure(`mypy rejects the output of ${name}`, checked) };
 }
 
-/** Lints with Spectral's rules for OpenAPI; its warnings are not faults: it knows scopes of OAuth alone. */
+/** Lints with Spectral's rules for OpenAPI. Warnings are not faults, because Spectral knows only OAuth scopes. */
 function lintWithSpectral(input: string): Outcome {
   const name = 'spectral lint';
   const folder = join(installed, spectral.replace('/', '+'));
@@ -95,7 +95,7 @@ function lintWithSpectral(input: string): Outcome {
   return { name, fault: linted.ok ? undefined : failure(name, linted) };
 }
 
-/** Validates with openapi-generator, from PATH or from the archive that Maven copies. */
+/** Validates with openapi-generator, from PATH or from an archive that Maven downloads. */
 function validateWithOpenApiGenerator(input: string): Outcome {
   const name = 'openapi-generator validate';
   const file = join(installed, `openapi-generator-cli-${generatorVersion}.jar`);

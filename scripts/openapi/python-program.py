@@ -1,4 +1,4 @@
-"""A customer's program that uses what openapi-python-client generates: mypy checks it with all models and operations."""
+"""Customer program that uses the output of openapi-python-client. mypy checks it with all models and operations."""
 
 import os
 

@@ -2,21 +2,21 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstTool, type Tool, toolAt } from '../tool.ts';
 
-/** Programs of Python packages. */
+/** Programs from Python packages. */
 export interface PythonPrograms {
   python: Tool;
-  /** Returns the program of that name that one of the packages brings. */
+  /** Returns the program of that name from one of the packages. */
   program(name: string): Tool;
-  /** Folder of the programs, for the PATH of one that starts another. */
+  /** Folder of the programs, for the PATH of a program that starts another. */
   folder: string;
 }
 
-/** Folder of programs that checks install; git ignores it. */
+/** Folder for programs that checks install. git ignores it. */
 export const installed = join(import.meta.dirname, '../../.platform/generators');
 
 /**
- * Returns the programs of packages such as `mypy==2.4.1`, in an environment that is made once for a checkout. `skipped` says why this machine
- * cannot have them: there is no Python 3.11 or later, or pip cannot install them.
+ * Returns the programs of packages such as `mypy==2.4.1`, from an environment that is created once per checkout. `skipped` says why this machine
+ * cannot run them: Python 3.11 or later is missing, or pip cannot install them.
  */
 export function pythonPrograms(packages: readonly [string, ...string[]]): PythonPrograms | { skipped: string } {
   const base = firstTool(
@@ -24,7 +24,7 @@ export function pythonPrograms(packages: readonly [string, ...string[]]): Python
     '-c',
     'import sys, venv; sys.exit(sys.version_info < (3, 11))',
   );
-  if (!base) return { skipped: 'there is no Python 3.11 or later' };
+  if (!base) return { skipped: 'Python 3.11 or later is not installed' };
   const environment = join(installed, packages.join('+'));
   const folder = join(environment, 'bin');
   const [python, mark] = [toolAt(join(folder, 'python3')), join(environment, 'whole')];

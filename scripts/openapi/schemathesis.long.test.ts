@@ -10,7 +10,7 @@ import { testedDocument } from './tested-document.ts';
 const found = pythonPrograms(['schemathesis==4.32.5']);
 const deadlineMs = 1_500_000;
 
-// A machine without Python shows why the test below did not run.
+// Without Python the test run shows why the test below is skipped.
 if ('skipped' in found) it.skip(`schemathesis: ${found.skipped}`, () => undefined);
 else describe('schemathesis, against the sandbox of an account', () => testsWith(found));
 
@@ -41,7 +41,7 @@ function testsWith({ folder: programs }: PythonPrograms): void {
     deadlineMs,
   );
 
-  /** Returns the exit code and the output of a program. The platform is in this process, which must not wait for it. */
+  /** Returns the exit code and the output of a program. Asynchronous, because the platform runs in this process. */
   function outputOf(program: string, args: string[]): Promise<{ code: unknown; output: string }> {
     const options = {
       cwd: folder,

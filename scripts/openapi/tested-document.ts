@@ -8,8 +8,8 @@ interface Document {
 type Content = Record<string, { schema: Json }>;
 
 /**
- * Returns a document that says what schemathesis cannot know: an optional field of a JSON body may be null, which means that it is left out, and
- * no Idempotency-Key, whose example it would send with another body each time.
+ * Returns a document adjusted for schemathesis. Optional fields of a JSON body may be null, which means absent. Operations have
+ * no Idempotency-Key, because schemathesis would send its example with different bodies.
  */
 export function testedDocument<Given extends object>(given: Given): Given {
   const document = structuredClone(given) as unknown as Document;
@@ -18,7 +18,7 @@ export function testedDocument<Given extends object>(given: Given): Given {
     const body = operation.requestBody?.content['application/json'];
     if (body) body.schema = nullable(body.schema) as Json;
   }
-  // Responses keep their schemas: a body has copies of those that both refer to.
+  // Responses keep their schemas. Bodies refer to changed copies.
   const copies = Object.entries(document.components.schemas).map(([name, schema]) => [
     `${name}Given`,
     nullable(schema),
@@ -27,7 +27,7 @@ export function testedDocument<Given extends object>(given: Given): Given {
   return document as unknown as Given;
 }
 
-/** Returns a schema whose optional properties, and those of the schemas that it refers to, may be null. */
+/** Returns a schema whose optional properties may be null, including those of referenced schemas. */
 function nullable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(nullable);
   if (value === null || typeof value !== 'object') return value;

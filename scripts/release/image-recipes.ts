@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { deployableVersions, versionIn } from '../deployables.ts';
 
-/** How an image is built. */
+/** Recipe to build an image. */
 export interface ImageRecipe {
   /** Name in the registry, such as `calendar`. */
   name: string;
@@ -12,14 +12,14 @@ export interface ImageRecipe {
   context: string;
 }
 
-/** In front of the names of images that are built here: nothing is ever pulled from there. */
+/** Prefix for the names of locally built images. No registry serves it, so nothing is pulled from it. */
 export const localRegistry = 'localhost/customer-platform';
 
-/** Returns the recipes of all images: the one of all deployables, each single one, `provision`, and NATS with the platform's users. */
+/** Returns the recipes of all images: all deployables in one, each deployable, `provision`, and NATS with the platform's users. */
 export function imageRecipes(root: string, registry = process.env.IMAGE_REGISTRY || localRegistry): ImageRecipe[] {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
   const revision = git('rev-parse', 'HEAD');
-  // BuildKit takes it as the time of the image, so that the same commit gives the same image.
+  // BuildKit uses it as the image's time, so that the same commit gives the same image.
   const epoch = process.env.SOURCE_DATE_EPOCH || git('log', '-1', '--format=%ct');
   const recipe = (name: string, version: string, context: string, ...args: string[]): ImageRecipe => ({
     name,

@@ -21,7 +21,7 @@ describe('the Compose file of a release', () => {
     expect(JSON.stringify(services)).not.toContain('npm run');
   });
 
-  it('asks for the registry where the release knows none', () => {
+  it('requires the registry if the release does not know it', () => {
     expect(pulledCompose(compose, undefined)).toContain(
       `\${IMAGE_REGISTRY:?IMAGE_REGISTRY is missing, set it in .env to the registry and path of the images}/crm:`,
     );
@@ -29,9 +29,9 @@ describe('the Compose file of a release', () => {
 
   it.each([
     ['has no image', '    command: [serve]\n', 'added has no image, so a release cannot pull it'],
-    ['is built in a way that stays', '    build:\n      context: .\n', 'added.build must be one line'],
+    ['has a multi-line build', '    build:\n      context: .\n', 'added.build must be one line'],
     ['names an npm script', '    image: redis:8\n    command: [npm run compose:secrets]\n', 'has no npm scripts'],
-  ])('is refused where a service %s', (_, service, sentence) => {
+  ])('is rejected if a service %s', (_, service, sentence) => {
     expect(() =>
       pulledCompose(compose.replace('\nvolumes:\n', `\n  added:\n${service}\nvolumes:\n`), registry),
     ).toThrow(sentence);

@@ -4,9 +4,9 @@ import { localRegistry } from './image-recipes.ts';
 const build = /^ {4}build: \{.*\}\n/gm;
 
 /**
- * Returns docker-compose.yml for an installation without a checkout: its images are pulled, and secrets come from the image of all deployables.
- * Throws an Error that names a service that could not be started by it.
- * @param registry registry and path of the images where IMAGE_REGISTRY is not set; undefined: IMAGE_REGISTRY must be set
+ * Returns docker-compose.yml for an installation without a checkout. It pulls images, and the image of all deployables writes the secrets.
+ * Throws an Error that names a service that it could not start.
+ * @param registry registry and path of the images if IMAGE_REGISTRY is not set; undefined: IMAGE_REGISTRY must be set
  */
 export function pulledCompose(text: string, registry: string | undefined): string {
   const missing = 'IMAGE_REGISTRY is missing, set it in .env to the registry and path of the images';

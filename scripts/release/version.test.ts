@@ -7,7 +7,7 @@ import { releasedChangelog, unreleasedIn } from './changelog.ts';
 import { composeWith, lockFileWith, manifestWith, nextVersion } from './version.ts';
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
-/** Lines that differ, of two texts with as many lines. */
+/** Returns the lines that differ between two texts of equal length. */
 function changedLines(before: string, after: string): [string | undefined, string][] {
   const lines = before.split('\n');
   expect(after.split('\n')).toHaveLength(lines.length);
@@ -51,7 +51,7 @@ describe('a new version', () => {
 
 describe('a changelog', () => {
   const before = '# Changelog of Pipelines\n\n## Unreleased\n';
-  it('moves what is unreleased below the release, and leaves room for more', () => {
+  it('moves the content of Unreleased into the release, and keeps an empty section', () => {
     expect(
       releasedChangelog(
         `${before}\n- Deals have owners.\n  And more.\n\n## 1.0.0\n\n- Deals.\n`,
@@ -64,15 +64,15 @@ describe('a changelog', () => {
     );
   });
 
-  it('with nothing unreleased makes no release', () => {
+  it('with an empty section Unreleased makes no release', () => {
     expect(unreleasedIn(`${before}\n\n## 1.0.0\n\n- Deals.\n`)).toBe('');
     expect(() => releasedChangelog(`${before}\n## 1.0.0\n`, '1.1.0', '2026-02-03')).toThrow(
-      'nothing is under Unreleased',
+      'the section Unreleased is empty',
     );
-    expect(() => unreleasedIn('# Changelog\n\n## 1.0.0\n')).toThrow('"## Unreleased" is missing');
+    expect(() => unreleasedIn('# Changelog\n\n## 1.0.0\n')).toThrow('the heading "## Unreleased" is missing');
   });
 
-  it.each(serviceNames)('of %s has room for what is unreleased', (name) => {
+  it.each(serviceNames)('of %s has the section Unreleased', (name) => {
     expect(() => unreleasedIn(read(`${folderOf(name)}/CHANGELOG.md`))).not.toThrow();
   });
 });

@@ -11,9 +11,9 @@ export function nextVersion(version: string, kind: ReleaseKind): string {
   return kind === 'minor' ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`;
 }
 
-/** Returns the text of a package.json with another version, all else as it is. Throws an Error if it states no version. */
+/** Returns the text of a package.json with another version and no other change. Throws an Error if it has no version. */
 export function manifestWith(text: string, version: string): string {
-  return replacedOnce(text, /^( {2}"version": )"[^"]*"/m, version, 'package.json states no version');
+  return replacedOnce(text, /^( {2}"version": )"[^"]*"/m, version, 'package.json has no version');
 }
 
 /** Returns the text of a package-lock.json with another version of the workspace in `folder`, '' for the root. Throws an Error if it has none there. */

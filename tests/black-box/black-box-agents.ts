@@ -17,9 +17,9 @@ interface Plan {
 const page =
   '<!doctype html><title>Delivery</title><h1>Delivery</h1><p>We deliver from Monday to Saturday, free above 40 euros.</p>';
 
-/** Has a sandbox agent, whose AI is simulated, read a file and reply to a contact from it. */
+/** Lets a sandbox agent with a simulated AI read a file and reply to a contact from it. */
 export async function consult(call: Send): Promise<void> {
-  await step('a file is read, in a process of its own, and found', async () => {
+  await step('a file is read, and found by a search', async () => {
     const form = new FormData();
     form.append('file', new File([page], 'delivery.html'));
     const upload = () => call<Source>('POST', '/v1/agents/knowledge/files', { body: form });
@@ -35,7 +35,7 @@ export async function consult(call: Send): Promise<void> {
     const [best] = expectStatus(found, 200).body.data;
     expectThat(best?.text.includes('Saturday') === true, `the search finds ${found.text.slice(0, 500)}`);
   });
-  await step('an agent plans with it, and what is approved is sent', async () => {
+  await step('an agent plans a reply, and the approved reply is sent', async () => {
     const contact = await eventually(
       () => call<{ id: string }>('POST', '/v1/cdp/contacts', { body: { name: 'Casey', phone: '+4930901801' } }),
       201,

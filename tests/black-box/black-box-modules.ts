@@ -4,21 +4,21 @@ import { startReceiver, whyForged } from './webhook-receiver.ts';
 
 /** Creates a deal and an order of the contact, and declines the order. */
 export async function trade(call: Send, contact: string): Promise<void> {
-  await step('a deal can be made, and won', async () => {
+  await step('a deal can be created and won', async () => {
     const body = { title: 'Black box', contact, value_minor: 5_000 };
     const deal = await eventually(() => call<{ id: string }>('POST', '/v1/crm/deals', { body }), 201, true);
     const won = expectStatus(await call<{ status: string }>('POST', `/v1/crm/deals/${deal.body.id}/win`), 200).body;
-    expectThat(won.status === 'won', `its status is ${won.status}: it should be won`);
+    expectThat(won.status === 'won', `its status is ${won.status}: expected won`);
   });
-  await step('an order can be made, and declined', async () => {
+  await step('an order can be created and declined', async () => {
     const items = [{ sku: 'box', name: 'A box', quantity: 2, unit_price_minor: 1_250 }];
     const send = () =>
       call<{ id: string; total_minor: number }>('POST', '/v1/catalogue/orders', { body: { contact, items } });
     const order = (await eventually(send, 201, true)).body;
-    expectThat(order.total_minor === 2_500, `its total is ${order.total_minor}: it should be 2500`);
+    expectThat(order.total_minor === 2_500, `its total is ${order.total_minor}: expected 2500`);
     const path = `/v1/catalogue/orders/${order.id}/decline`;
     const declined = expectStatus(await call<{ status: string }>('POST', path, { body: {} }), 200).body;
-    expectThat(declined.status === 'declined', `its status is ${declined.status}: it should be declined`);
+    expectThat(declined.status === 'declined', `its status is ${declined.status}: expected declined`);
   });
 }
 
@@ -28,7 +28,7 @@ interface Message {
   attempts: { channel: string; status: string; reason: string | null }[];
 }
 
-/** Sends the contact a message by a channel whose provider refuses it and one that accepts it: a server here is both. */
+/** Sends the contact a message through a channel whose provider rejects it and one that accepts it. A server here simulates both. */
 export async function converse(
   call: Send,
   contact: string,
@@ -48,7 +48,7 @@ export async function converse(
       }
       return secrets as [string, string];
     });
-    await step('a message that WhatsApp refuses goes by SMS', async () => {
+    await step('a message that WhatsApp rejects is sent by SMS', async () => {
       const channels = ['whatsapp', 'sms'].map((channel) => ({ channel, body: `Hello by ${channel}` }));
       const send = () => call<Message>('POST', '/v1/messages', { body: { contact, channels } });
       const { id } = (await eventually(send, 202, true)).body;
@@ -61,9 +61,9 @@ export async function converse(
       const attempts = sent.body.attempts.map((one) => `${one.channel} ${one.status} ${one.reason}`).join(', ');
       expectThat(attempts === 'whatsapp failed rejected, sms sent null', `its attempts are ${attempts}`);
       const bySms = provider.received.filter(({ path }) => path === '/sms');
-      expectThat(bySms.length === 1, `the provider was called ${bySms.length} times: it should be once`);
+      expectThat(bySms.length === 1, `the provider was called ${bySms.length} times: expected once`);
       const forged = whyForged(bySms[0]!, secret, Date.now());
-      expectThat(forged === null, `what the provider got is not signed: ${forged}`);
+      expectThat(forged === null, `the request to the provider is not signed: ${forged}`);
     });
   } finally {
     await provider.close();

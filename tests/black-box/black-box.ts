@@ -7,15 +7,15 @@ import { eventually, expectStatus, expectThat, patienceMs, step } from './black-
 import { askUntil, type JsonResponse, type Send, sender } from './json-request.ts';
 import { startReceiver, whyForged } from './webhook-receiver.ts';
 
-const usage = `Checks a running platform from outside, as a customer with an account of its own meets it.
+const usage = `Checks a running platform from outside, as a customer with a new account.
 
-  npm run black-box                      against npm start, by .platform/demo.json
+  npm run black-box                      checks the platform of npm start, from .platform/demo.json
   npm run black-box -- --gateway http://127.0.0.1:8080 --admin http://127.0.0.1:8081 --admin-token TOKEN
 
   --admin-token     default: ADMIN_TOKEN, which other users of the machine cannot see
-  --receiver-host   address of this machine at which the platform reaches it (127.0.0.1); WEBHOOKS_ALLOWED_RANGES must
+  --receiver-host   address at which the platform reaches this machine (127.0.0.1); WEBHOOKS_ALLOWED_RANGES must
                     contain it
-  --receiver-listen address to listen on for it (--receiver-host)`;
+  --receiver-listen address to listen on (--receiver-host)`;
 
 const staff = { name: 'Blake Box', email: 'blake@black-box.example' };
 const allDay = [['00:00', '24:00']];
@@ -37,7 +37,7 @@ interface Delivery {
   tries: { number: number; status: number | null }[];
 }
 
-/** @throws Error that names the options to give when neither options nor demo.json name the platform */
+/** @throws Error that names the missing options when neither options nor demo.json name the platform */
 function readOptions(): Entrances {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({
@@ -60,20 +60,21 @@ function readOptions(): Entrances {
   const gateway = values.gateway ?? demo.gateway;
   const admin = values.admin ?? demo.admin;
   const adminToken = values['admin-token'] ?? process.env.ADMIN_TOKEN ?? demo.admin_token;
-  if (!gateway || !admin || !adminToken) throw new Error(`--gateway, --admin and a token are needed\n\n${usage}`);
+  if (!gateway || !admin || !adminToken)
+    throw new Error(`--gateway, --admin and --admin-token are required without .platform/demo.json\n\n${usage}`);
   const receiverHost = values['receiver-host'] ?? '127.0.0.1';
   return { gateway, admin, adminToken, receiverHost, receiverListen: values['receiver-listen'] ?? receiverHost };
 }
 
 async function makeAccount(manage: Send): Promise<{ account: string; keyId: string; key: string; testKey: string }> {
-  const account = await step('the control plane makes an account', async () => {
+  const account = await step('the control plane creates an account', async () => {
     const body = { name: `Black box ${new Date().toISOString()}`, timezone: 'Europe/Berlin', country: 'DE' };
     return (await eventually(() => manage<{ id: string }>('POST', '/admin/accounts', { body }), 201)).body.id;
   });
-  await step('and a member of its team', async () =>
+  await step('the control plane adds a team member', async () =>
     expectStatus(await manage('POST', `/admin/accounts/${account}/members`, { body: staff }), 201),
   );
-  return step('and a key, and one of its sandbox', async () => {
+  return step('the control plane issues a live key and a test key', async () => {
     const makeKey = async (mode: 'live' | 'test') => {
       const body = { name: 'Black box', mode, scopes: ['*'] };
       const response = await manage<{ id: string; key: string }>('POST', `/admin/accounts/${account}/keys`, { body });
@@ -85,7 +86,7 @@ async function makeAccount(manage: Send): Promise<{ account: string; keyId: stri
 }
 
 async function prepareBooking(call: Send): Promise<{ contact: string; bookingType: number; startsAt: string }> {
-  const contact = await step('a contact can be made', async () => {
+  const contact = await step('a contact can be created', async () => {
     const body = { name: 'Casey Customer', phone: '+4930901820', email: 'casey@customer.example' };
     return (await eventually(() => call<{ id: string }>('POST', '/v1/cdp/contacts', { body }), 201)).body.id;
   });
@@ -93,7 +94,7 @@ async function prepareBooking(call: Send): Promise<{ contact: string; bookingTyp
     const hours = Object.fromEntries(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, allDay]));
     await eventually(() => call('POST', '/v1/calendar/staff', { body: { email: staff.email, hours } }), 201, true);
   });
-  const bookingType = await step('a booking type can be made', async () => {
+  const bookingType = await step('a booking type can be created', async () => {
     const body = { name: 'Consultation', duration_minutes: 30, staff: [staff.email], default_staff: staff.email };
     const response = await eventually(
       () => call<{ id: number }>('POST', '/v1/calendar/booking-types', { body }),
@@ -105,14 +106,14 @@ async function prepareBooking(call: Send): Promise<{ contact: string; bookingTyp
   const startsAt = await step('free times are listed', async () => {
     const path = `/v1/calendar/free-times?booking_type=${bookingType}&limit=5`;
     const { data } = expectStatus(await call<{ data: { starts_at: string }[] }>('GET', path), 200).body;
-    const last = data[4]; // the first may be over before it is booked
-    if (last === undefined) throw new Error(`${data.length} free times were listed where 5 were due`);
+    const last = data[4]; // the first may pass before it is booked
+    if (last === undefined) throw new Error(`${data.length} free times were listed, expected 5`);
     return last.starts_at;
   });
   return { contact, bookingType, startsAt };
 }
 
-/** Books, retries the request, and tries to book the same time again; returns the appointment's id. */
+/** Books, retries the request, and attempts to book the same time again. Returns the appointment's id. */
 async function book(call: Send, want: Awaited<ReturnType<typeof prepareBooking>>): Promise<string> {
   const body = { contact: want.contact, booking_type: want.bookingType, starts_at: want.startsAt };
   const keyed = () =>
@@ -122,7 +123,7 @@ async function book(call: Send, want: Awaited<ReturnType<typeof prepareBooking>>
     });
   const first = await step('a listed time can be booked', async () => {
     const response = expectStatus(await keyed(), 201);
-    expectThat(response.body.status === 'confirmed', `its status is ${response.body.status}: it should be confirmed`);
+    expectThat(response.body.status === 'confirmed', `its status is ${response.body.status}: expected confirmed`);
     expectThat(!response.headers.has('idempotent-replayed'), 'the first response says that it is a replay');
     return response;
   });
@@ -131,7 +132,7 @@ async function book(call: Send, want: Awaited<ReturnType<typeof prepareBooking>>
     expectThat(again.headers.get('idempotent-replayed') === 'true', 'Idempotent-Replayed: true is missing');
     expectThat(again.text === first.text, `the body differs:\n${first.text}\n${again.text}`);
   });
-  await step('a taken time is refused with 409 slot_taken', async () => {
+  await step('a taken time is rejected with 409 slot_taken', async () => {
     const other = await call<{ error: { code: string } }>('POST', '/v1/calendar/appointments', { body });
     const { code } = expectStatus(other, 409).body.error;
     expectThat(code === 'slot_taken', `the code is ${code}`);
@@ -139,7 +140,7 @@ async function book(call: Send, want: Awaited<ReturnType<typeof prepareBooking>>
   return first.body.id;
 }
 
-/** Registers an endpoint before `act`, and checks its webhooks about what `act` did. */
+/** Registers an endpoint before `act`, and checks the webhooks that `act` causes. */
 async function checkWebhook(call: Send, options: Entrances, act: () => Promise<string>): Promise<void> {
   const receiver = await startReceiver(options.receiverListen);
   try {
@@ -150,11 +151,11 @@ async function checkWebhook(call: Send, options: Entrances, act: () => Promise<s
       return (await eventually(send, 201)).body;
     });
     const appointment = await act();
-    const delivery = await step('the endpoint is told of the booking', () =>
+    const delivery = await step('the endpoint receives the booking', () =>
       askUntil(
         async () => receiver.received.find(({ body }) => body.includes(appointment)),
         (found) => found !== undefined,
-        () => `${receiver.received.length} other deliveries and none of the booking`,
+        () => `${receiver.received.length} other deliveries, but not the booking's`,
         patienceMs,
       ),
     );
@@ -163,11 +164,14 @@ async function checkWebhook(call: Send, options: Entrances, act: () => Promise<s
       const forged = whyForged(delivery, endpoint.secret, Date.now());
       expectThat(forged === null, String(forged));
       const changed = { ...delivery, body: delivery.body.replace(appointment, 'another') };
-      expectThat(whyForged(changed, endpoint.secret, Date.now()) !== null, 'a changed body passes as well');
+      expectThat(
+        whyForged(changed, endpoint.secret, Date.now()) !== null,
+        'a changed body also passes the verification',
+      );
     });
-    await step('the delivery record shows one try with status 200', () => checkRecord(call, endpoint.id, delivery));
+    await step('the delivery record shows one attempt with status 200', () => checkRecord(call, endpoint.id, delivery));
     const count = receiver.received.length;
-    expectThat(count === 1, `${count} deliveries of one booking and its replay came: 1 should`);
+    expectThat(count === 1, `${count} deliveries arrived for one booking and its replay, expected 1`);
   } finally {
     await receiver.close();
   }
@@ -181,7 +185,7 @@ async function checkRecord(call: Send, endpoint: string, sent: { headers: Record
     patienceMs,
   );
   const [record] = list.body.data;
-  expectThat(list.body.data.length === 1, `${list.body.data.length} records: there should be 1`);
+  expectThat(list.body.data.length === 1, `${list.body.data.length} records, expected 1`);
   expectThat(record?.event === 'appointment.booked', `its event is ${record?.event}`);
   expectThat(record?.event_id === sent.headers['webhook-id'], 'its event_id is not the webhook-id that was sent');
   expectThat(record?.response?.status === 200, `its response is ${JSON.stringify(record?.response)}`);
@@ -215,7 +219,7 @@ async function main(): Promise<void> {
   await trade(call, want.contact);
   await converse(call, want.contact, options);
   await consult(sender(options.gateway, testKey));
-  await step('a revoked key is refused within a second', async () => {
+  await step('a revoked key is rejected within a second', async () => {
     expectStatus(await manage('DELETE', `/admin/keys/${keyId}`), 204);
     const describe = ({ status }: JsonResponse<unknown>) => `status ${status}`;
     await askUntil(
@@ -232,7 +236,7 @@ async function main(): Promise<void> {
 
 try {
   await main();
-  console.log('Everything holds.');
+  console.log('All checks passed.');
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 1;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A response, its body parsed if it is JSON. */
+/** Response with its body, parsed if it is JSON. */
 export interface JsonResponse<Body> {
   status: number;
   headers: Headers;
@@ -8,14 +8,14 @@ export interface JsonResponse<Body> {
   body: Body;
 }
 
-/** Sends JSON, or a form, to one address with one bearer token. Never retries. */
+/** Sends JSON or a form to one URL with one bearer token. Never retries. */
 export type Send = <Body = unknown>(
   method: string,
   path: string,
   options?: { body?: object; headers?: Record<string, string>; token?: string },
 ) => Promise<JsonResponse<Body>>;
 
-/** Returns a `Send` to the address; a request that takes over 15 s fails. */
+/** Returns a `Send` for a URL. Requests time out after 15 s. */
 export function sender(url: string, token: string): Send {
   return async <Body>(method: string, path: string, options: Parameters<Send>[2] = {}) => {
     const isForm = options.body instanceof FormData;

@@ -2,21 +2,21 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** POST as it arrived. */
+/** Received POST request. */
 export interface Received {
   path: string;
   headers: Record<string, string | undefined>;
   body: string;
 }
 
-/** A server that records its requests, and responds 200 by default. */
+/** Server that records its requests and responds 200 by default. */
 export interface Receiver {
   port: number;
   received: Received[];
   close(): Promise<void>;
 }
 
-/** Listens on a free port of the host's address; bodies over 1 MiB are cut off. */
+/** Listens on a free port of the host. Destroys requests with bodies over 1 MiB. */
 export async function startReceiver(
   host: string,
   respondTo: (request: Received) => { status: number; body: string } = () => ({ status: 200, body: 'thank you' }),
@@ -51,7 +51,7 @@ export async function startReceiver(
 
 /**
  * Returns why a delivery is not genuine by Standard Webhooks (HMAC-SHA256 over id.timestamp.body, at most five minutes
- * old), or null when it is. Written from the standard alone, so that it shares no bug with the sender.
+ * old), or null when it is. Written only from the standard, so that it shares no bug with the sender.
  * @param secret `whsec_` and base64
  */
 export function whyForged({ headers, body }: Received, secret: string, nowMs: number): string | null {
@@ -59,9 +59,9 @@ export function whyForged({ headers, body }: Received, secret: string, nowMs: nu
   const sentAt = headers['webhook-timestamp'];
   const signatures = headers['webhook-signature'];
   if (!id || !sentAt || !signatures) return 'webhook-id, webhook-timestamp or webhook-signature is missing';
-  if (!/^\d+$/.test(sentAt)) return `webhook-timestamp is ${sentAt}: it should be unix seconds`;
+  if (!/^\d+$/.test(sentAt)) return `webhook-timestamp is ${sentAt}: expected Unix seconds`;
   const ageSeconds = Math.abs(nowMs / 1_000 - Number(sentAt));
-  if (ageSeconds > 300) return `webhook-timestamp is ${Math.round(ageSeconds)} s off: 300 at most are taken`;
+  if (ageSeconds > 300) return `webhook-timestamp is ${Math.round(ageSeconds)} s off: expected at most 300 s`;
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const expected = createHmac('sha256', key).update(`${id}.${sentAt}.${body}`).digest();
   const matches = signatures.split(' ').some((signature) => {

@@ -4,11 +4,11 @@ import { type OwnProvider, startOwnProvider } from '../own-provider.ts';
 import type { Fault, Ongoing } from './fault.ts';
 import type { World } from './world.ts';
 
-/** Requests that a stranger sends with a key that leaked; its rate allows a few. */
+/** Requests that a stranger sends with a leaked key, whose rate allows only a few. */
 const strangeRequests = 60;
 const anHourAgo = () => new Date(Date.now() - 3_600_000).toISOString();
 
-/** An account of its own, and requests as it; they return the response's status and body. */
+/** Creates a new account, and returns a function that sends requests as the account. */
 async function customerOf({ platform }: World, settings: Record<string, unknown> = {}) {
   const { id, key } = await platform.account(settings);
   const request = (method: string, path: string, body?: object) =>
@@ -16,8 +16,8 @@ async function customerOf({ platform }: World, settings: Record<string, unknown>
   return { id, key, request };
 }
 
-/** Has a customer send a message by a provider that responds so until it is mended. */
-async function messagesThatFail(world: World, status: number, error: string, mend: Mend): Promise<Ongoing> {
+/** Sends a customer's message through a provider that responds with an error until it is fixed. */
+async function messagesThatFail(world: World, status: number, error: string, fix: Fix): Promise<Ongoing> {
   const customer = await customerOf(world);
   const provider = await startOwnProvider();
   const takes = provider.respond;
@@ -28,9 +28,9 @@ async function messagesThatFail(world: World, status: number, error: string, men
   return {
     account: customer.id,
     async remedy() {
-      provider.received.length = 0; // what it refused, it never sent
+      provider.received.length = 0; // the provider never sent the messages that it rejected
       provider.respond = takes;
-      await mend(customer, provider);
+      await fix(customer, provider);
     },
     async prove() {
       await waitFor('the message at its provider', () => provider.sent().length > 0);
@@ -42,9 +42,9 @@ async function messagesThatFail(world: World, status: number, error: string, men
   };
 }
 
-type Mend = (customer: Awaited<ReturnType<typeof customerOf>>, provider: OwnProvider) => Promise<void>;
+type Fix = (customer: Awaited<ReturnType<typeof customerOf>>, provider: OwnProvider) => Promise<void>;
 
-/** Has a provider reject the messages of an account. */
+/** Makes a provider reject the messages of an account. */
 export const rejectedMessages: Fault = {
   name: 'rejected',
   what: "a provider rejects a customer's messages",
@@ -59,10 +59,10 @@ export const rejectedMessages: Fault = {
     }),
 };
 
-/** Has a provider refuse the credentials of an account. */
+/** Makes a provider reject the credentials of an account. */
 export const refusedToken: Fault = {
   name: 'token',
-  what: "a provider refuses a customer's token",
+  what: "a provider rejects a customer's token",
   alerts: [],
   runbook: 'channel-failing',
   cause: (world) =>
@@ -75,7 +75,7 @@ export const refusedToken: Fault = {
     }),
 };
 
-/** Has a stranger use up the rate of a key. */
+/** Lets a stranger exhaust the rate of a key. */
 export const leakedKey: Fault = {
   name: 'leaked',
   what: 'a stranger uses the key of a customer, who gets 429',
@@ -104,7 +104,7 @@ export const leakedKey: Fault = {
 /** Switches a module off. */
 export const moduleOff: Fault = {
   name: 'module',
-  what: "somebody switches off a customer's Pipelines",
+  what: "a customer's Pipelines are switched off by mistake",
   alerts: [],
   runbook: 'module-off',
   async cause(world) {
@@ -127,7 +127,7 @@ export const moduleOff: Fault = {
   },
 };
 
-/** Has an endpoint respond with 410 once. */
+/** Makes an endpoint respond with 410 once. */
 export const goneEndpoint: Fault = {
   name: 'gone',
   what: "a customer's server responds with 410 once, which disables its endpoint",
@@ -146,7 +146,7 @@ export const goneEndpoint: Fault = {
       async remedy() {
         const { disabled_reason } = await world.admin('endpoints', 'show', endpoint.id);
         world.say(`disabled: ${disabled_reason}`);
-        receiver.received.length = 0; // what it refused, it never got
+        receiver.received.length = 0; // the endpoint never received the deliveries that it rejected
         receiver.respond = takes;
         await customer.request('POST', '/v1/cdp/contacts', { name: 'Missed while disabled' });
         const since = anHourAgo();

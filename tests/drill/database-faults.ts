@@ -7,12 +7,12 @@ import { childrenOf, signalAll } from '../processes.ts';
 import type { Fault } from './fault.ts';
 import { contactOf } from './load.ts';
 
-/** Of each second that PostgreSQL is slow, how long it stands still, and how long it runs. */
-const stalledMs = 800;
+/** Each second of the slow database: how long PostgreSQL is stopped, and how long it runs. */
+const stoppedMs = 800;
 const runsMs = 200;
 const dayMs = 24 * 3_600_000;
 
-/** Holds a lock in a transaction that somebody forgot. */
+/** Holds a lock in a forgotten transaction. */
 export const forgottenLock: Fault = {
   name: 'lock',
   what: "a forgotten transaction holds a lock on webhooks' events",
@@ -32,16 +32,16 @@ export const forgottenLock: Fault = {
   },
 };
 
-/** Has nobody make partitions of a table: an index is built that never ends, as it waits for an old transaction. */
+/** Blocks the creation of a table's partitions, as an index build does that waits for an old transaction. */
 export const noPartitions: Fault = {
   name: 'partitions',
-  what: "a session keeps others from making partitions of catalogue's inbox, which end tomorrow",
+  what: "a session blocks the creation of partitions of catalogue's inbox, which end tomorrow",
   alerts: [{ name: 'PartitionsEnding', labels: { job: 'catalogue' } }],
   async cause({ platform, admin, say }) {
     const sql = postgres(platform.databaseUrl, { max: 2, onnotice: () => undefined });
     await endPartitions(sql);
     const end = await holdLock(sql, 'catalogue.inbox', 'share update exclusive');
-    // The next look is within a minute, which the rules have scaled: a start looks at once.
+    // The service checks partitions once a minute, which is long at the scaled rules. A restart checks at once.
     platform.kill('catalogue');
     return {
       async remedy() {
@@ -52,14 +52,14 @@ export const noPartitions: Fault = {
       },
       async prove() {
         const { length } = await partitionsBeside(sql, 'inbox_before');
-        if (length < 12) throw new Error(`there are partitions of ${length} days after tomorrow`);
+        if (length < 12) throw new Error(`only ${length} partitions after tomorrow exist, expected at least 12`);
       },
       end,
     };
   },
 };
 
-/** Has the partitions of catalogue's inbox end tomorrow, as if nobody had made any for two weeks: of a new installation the first holds a week. */
+/** Makes the partitions of catalogue's inbox end tomorrow, as if none had been created for two weeks. In a new installation the first one holds a week. */
 async function endPartitions(sql: Sql): Promise<void> {
   const names = await partitionsBeside(sql, 'inbox_before');
   const end = (Math.floor(Date.now() / dayMs) + 2) * dayMs;
@@ -80,7 +80,7 @@ async function partitionsBeside(sql: Sql, partition: string): Promise<string[]> 
   return rows.map(({ name }) => name);
 }
 
-/** Has a session hold a lock on a table until it is ended, or the function that this returns is called, which ends `sql` too. */
+/** Locks a table in a session until the session ends or the returned function is called, which also ends `sql`. */
 async function holdLock(sql: Sql, table: string, mode: string): Promise<() => Promise<void>> {
   const released = Promise.withResolvers<void>();
   const locked = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ async function holdLock(sql: Sql, table: string, mode: string): Promise<() => Pr
       locked.resolve();
       await released.promise;
     })
-    .catch(locked.reject); // its connection is ended by the remedy
+    .catch(locked.reject); // the remedy terminates its connection
   await locked.promise;
   return async () => {
     released.resolve();
@@ -99,7 +99,7 @@ async function holdLock(sql: Sql, table: string, mode: string): Promise<() => Pr
   };
 }
 
-/** Ends the sessions that others wait for and that wait for nobody. Throws where there is none. */
+/** Terminates sessions that block others and are not blocked themselves. Throws if none exists. */
 async function endBlockers(sql: Sql): Promise<void> {
   const ended = await sql`
     select pg_terminate_backend(blocker) from (
@@ -110,10 +110,10 @@ async function endBlockers(sql: Sql): Promise<void> {
 
 const unaccountedPage = join(import.meta.dirname, '../../docs/runbooks/deliveries-unaccounted.md');
 
-/** Deletes a delivery before it is tried, as somebody does who changes rows by hand. */
+/** Deletes a delivery before its first attempt, as a manual change of rows would. */
 export const deletedDelivery: Fault = {
   name: 'row',
-  what: 'somebody deletes a delivery that is due',
+  what: 'a due delivery is deleted by hand',
   alerts: [{ name: 'DeliveriesUnaccounted', labels: { job: 'webhooks' } }],
   async cause({ platform, admin, receiver, say }) {
     const sql = postgres(platform.databaseUrl, { max: 1, onnotice: () => undefined });
@@ -128,7 +128,7 @@ export const deletedDelivery: Fault = {
         await admin('audit');
         if (hasCome()) throw new Error('the webhook came although its delivery was deleted');
         const statement = readFileSync(unaccountedPage, 'utf8').split('```sql\n')[1]!.split('```')[0]!;
-        say('psql: the statement of the runbook, which makes missing deliveries');
+        say('psql: the query of the runbook, which creates missing deliveries');
         await sql.unsafe(`set role platform_webhooks; ${statement}; reset role`);
         await admin('queues', 'retry', 'webhooks', 'deliveries');
       },
@@ -138,7 +138,7 @@ export const deletedDelivery: Fault = {
   },
 };
 
-/** Deletes a delivery that was made since a time, once there is one; returns the contact that it tells of. */
+/** Deletes a delivery created since a time, if one exists. Returns its event's contact. */
 async function deleteDelivery(sql: Sql, since: Date): Promise<string | undefined> {
   const [deleted] = await sql<{ contact: string }[]>`
     with deleted as (
@@ -151,26 +151,26 @@ async function deleteDelivery(sql: Sql, since: Date): Promise<string | undefined
   return deleted?.contact;
 }
 
-/** Has PostgreSQL stand still most of the time: requests succeed, and are slow. */
+/** Stops PostgreSQL most of the time: requests succeed slowly. */
 export const slowDatabase: Fault = {
   name: 'slow',
-  what: 'PostgreSQL stands still for most of each second',
+  what: 'PostgreSQL is stopped for most of each second',
   alerts: [{ name: 'LatencyBudgetFastBurn', labels: { severity: 'critical' } }],
   async cause({ platform, admin, say }) {
     const server = await waitFor('PostgreSQL to run', () => platform.pidOf('postgres'));
     const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-    let goesOn = true;
+    let isRunning = true;
     const pulses = (async () => {
-      while (goesOn) {
+      while (isRunning) {
         const pids = [server, ...childrenOf(server)];
         signalAll(pids, 'SIGSTOP');
-        await Promise.race([sleep(stalledMs), stopped]);
+        await Promise.race([sleep(stoppedMs), stopped]);
         signalAll(pids, 'SIGCONT');
         await Promise.race([sleep(runsMs), stopped]);
       }
     })();
     const end = async () => {
-      goesOn = false;
+      isRunning = false;
       stop();
       await pulses;
     };
@@ -180,7 +180,7 @@ export const slowDatabase: Fault = {
         if (data.length === 0) throw new Error('traces list has no slow request');
         const { data: processes } = await admin('services');
         const waiting = processes.map(({ service, pool }: Described) => `${service} ${pool.waiting}`).join(', ');
-        say(`statements that wait: ${waiting}; PostgreSQL goes on`);
+        say(`waiting queries: ${waiting}; PostgreSQL continues`);
         await end();
       },
       end,
@@ -204,7 +204,7 @@ export const frozenDatabase: Fault = {
       async remedy() {
         const { data } = await admin('services');
         const waiting = data.map(({ service, pool }: Described) => `${service} ${pool.waiting}`).join(', ');
-        say(`statements that wait: ${waiting}; PostgreSQL goes on`);
+        say(`waiting queries: ${waiting}; PostgreSQL continues`);
         signalAll(pids, 'SIGCONT');
       },
       end: async () => signalAll(pids, 'SIGCONT'),

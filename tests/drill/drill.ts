@@ -4,10 +4,10 @@ import { type Fault, type Ongoing, signsOf } from './fault.ts';
 import type { World } from './world.ts';
 
 const fireMs = 60_000;
-/** Work of once a minute may have failed a moment before the remedy. */
+/** Longer than a minute, because work that runs once a minute may have failed just before the remedy. */
 const clearMs = 90_000;
 
-/** Outcome of one fault; `problem` where something did not hold. Durations in seconds. */
+/** Outcome of one fault, with `problem` if a check failed. Durations are in seconds. */
 export interface Outcome {
   fault: string;
   alerts: string;
@@ -17,7 +17,7 @@ export interface Outcome {
   problem: string | null;
 }
 
-/** Causes a fault, sees its alerts fire, does what the runbook says, sees them clear, and proves that nothing got lost. */
+/** Causes a fault, waits for its alerts, follows the runbook, waits until the alerts clear, and proves that nothing is lost. */
 export async function drill(fault: Fault, world: World): Promise<Outcome> {
   const { load, prometheus, receiver, say } = world;
   const outcome: Outcome = {
@@ -66,7 +66,7 @@ export async function drill(fault: Fault, world: World): Promise<Outcome> {
     say(`clear: ${outcome.alerts} after ${outcome.clearedAfter} s`);
     outcome.proven = await load.prove(receiver);
     await ongoing.prove?.();
-    say(`nothing lost: ${outcome.proven} accepted requests are there, and their webhooks came`);
+    say(`nothing lost: ${outcome.proven} accepted requests are stored, and their webhooks arrived`);
   } catch (error) {
     outcome.problem = textOf(error);
     say(`PROBLEM: ${outcome.problem}`);

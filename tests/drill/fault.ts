@@ -5,26 +5,26 @@ export interface Fault {
   name: string;
   /** One line, for the drill's output. */
   what: string;
-  /** Alerts that it must set off; labels that they must have. */
+  /** Alerts that the fault must cause, with their labels. */
   alerts: { name: string; labels: Record<string, string> }[];
-  /** Page that `check --account` must name, of what one customer meets: it has no alert. */
+  /** Page that `check --account` must name, for a single customer's problem without an alert. */
   runbook?: string;
   cause(world: World): Promise<Ongoing>;
 }
 
-/** Returns what shows a fault to whoever is on call. */
+/** Returns the signs that show a fault to the engineer on call. */
 export function signsOf({ alerts, runbook }: Fault): string {
   return [...alerts.map(({ name }) => name), ...(runbook ? [`check: ${runbook}`] : [])].join(', ');
 }
 
-/** Fault that was caused. */
+/** Fault that is in effect. */
 export interface Ongoing {
-  /** The account that meets it, where the fault has a runbook for the check. */
+  /** Affected account, if the fault has a runbook for the check. */
   account?: string;
-  /** Does what the runbook says. */
+  /** Follows the runbook. */
   remedy(): Promise<void>;
-  /** Proves what the load does not, after the alert is clear. */
+  /** Proves what the load does not prove, after the alert has cleared. */
   prove?(): Promise<void>;
-  /** Ends the fault whatever happened, and what it started. Harmless after the remedy. */
+  /** Ends the fault and all that it started, in any state. Harmless after the remedy. */
   end(): Promise<void>;
 }

@@ -4,11 +4,11 @@ import { type Received, type Receiver, rawRequest, waitFor } from '@customer-pla
 const intervalMs = 100;
 const maxUnderWay = 64;
 const requestMs = 30_000;
-/** Requests under way at most while what was accepted is looked up. */
+/** Maximum concurrent requests when accepted contacts are looked up. */
 const lookUps = 8;
 const proofMs = 60_000;
 
-/** Requests that were accepted, and refused, since the load began. */
+/** Requests accepted and refused since the load began. */
 export interface Counts {
   accepted: number;
   refused: number;
@@ -20,13 +20,13 @@ interface Envelope {
   data: { contact: { id: string } };
 }
 
-/** A small steady load from outside: contacts of two accounts. It remembers those that were accepted, and proves that none got lost. */
+/** A small steady load that creates contacts of two accounts. Remembers accepted contacts, and proves that none is lost. */
 export class Load {
   readonly #gatewayUrl: string;
   readonly #keys: string[];
   readonly #timer: NodeJS.Timeout;
   readonly #underWay = new Set<Promise<void>>();
-  /** Keys by the id of the contact that was accepted with them. */
+  /** Keys by the id of the contact that they created. */
   readonly #accepted = new Map<string, string>();
   #unproven: string[] = [];
   #refused = 0;
@@ -48,7 +48,7 @@ export class Load {
   }
 
   /**
-   * Waits until each contact accepted since the last proof is there and has come to `receiver`. Returns how many those are.
+   * Waits until each contact accepted since the last proof is stored and its webhook has arrived at `receiver`. Returns their number.
    * @throws Error that says what is missing
    */
   async prove(receiver: Receiver): Promise<number> {
@@ -110,14 +110,14 @@ export class Load {
   }
 }
 
-/** Waits until a receiver has got the webhook of each contact, under one webhook-id however often. */
+/** Waits until a receiver has the webhook of each contact. Repeated webhooks must have the same webhook-id. */
 export async function requireWebhooks(receiver: Receiver, contacts: readonly string[]): Promise<void> {
   const missing = () => {
     const got = new Set(receiver.received.map(contactOf));
     return contacts.filter((id) => !got.has(id));
   };
   await waitFor('webhooks', () => missing().length === 0, proofMs).catch((cause: unknown) => {
-    throw new Error(`${missing().length} of ${contacts.length} webhooks did not come`, { cause });
+    throw new Error(`${missing().length} of ${contacts.length} webhooks did not arrive`, { cause });
   });
   const wanted = new Set(contacts);
   const ids = new Map<string, unknown>();
@@ -125,7 +125,8 @@ export async function requireWebhooks(receiver: Receiver, contacts: readonly str
     const contact = contactOf(request);
     if (!wanted.has(contact)) continue;
     const id = request.headers['webhook-id'];
-    if (ids.has(contact) && ids.get(contact) !== id) throw new Error(`${contact} came under two webhook-ids`);
+    if (ids.has(contact) && ids.get(contact) !== id)
+      throw new Error(`the webhook of ${contact} arrived with two webhook-ids`);
     ids.set(contact, id);
   }
 }

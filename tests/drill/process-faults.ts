@@ -3,7 +3,7 @@ import { type ServerName, waitFor } from '@customer-platform/testkit';
 import type { Fault } from './fault.ts';
 import type { World } from './world.ts';
 
-/** Time between two looks whether a killed process is back, to kill it again. */
+/** Interval at which a restarted process is killed again. */
 const killEveryMs = 100;
 
 /** Kills a service whenever it starts. */
@@ -28,10 +28,10 @@ export const killedService: Fault = {
   },
 };
 
-/** Freezes a service: it neither responds nor ends. */
+/** Freezes a service, which then neither responds nor exits. */
 export const frozenService: Fault = {
   name: 'freeze',
-  what: 'webhooks is frozen: it neither responds nor ends',
+  what: 'webhooks is frozen: it neither responds nor exits',
   alerts: [{ name: 'ServiceGone', labels: { job: 'webhooks' } }],
   async cause({ platform, admin }) {
     const pid = await waitFor('webhooks to run', () => platform.pidOf('webhooks'));
@@ -52,7 +52,7 @@ export const frozenService: Fault = {
 /** Stops Redis. */
 export const redisGone: Fault = {
   name: 'redis',
-  what: 'Redis is gone',
+  what: 'Redis is stopped',
   alerts: [{ name: 'RedisFallback', labels: { job: 'gateway' } }],
   cause: (world) => serverGone(world, 'redis'),
 };
@@ -60,15 +60,15 @@ export const redisGone: Fault = {
 /** Stops NATS. */
 export const natsGone: Fault = {
   name: 'nats',
-  what: 'NATS is gone',
+  what: 'NATS is shut down',
   alerts: [{ name: 'OutboxStuck', labels: { job: 'cdp' } }],
   cause: (world) => serverGone(world, 'nats'),
 };
 
-/** Stops NATS as a signal does: it has its port yet, and replies nothing. */
+/** Suspends NATS with SIGSTOP: its port stays open, and it does not reply. */
 export const natsStopped: Fault = {
   name: 'stopped',
-  what: 'NATS is stopped: a state of T, with its port open',
+  what: 'NATS is suspended (state T), with its port open',
   alerts: [{ name: 'OutboxStuck', labels: { job: 'cdp' } }],
   async cause({ platform, say }) {
     const pid = await waitFor('NATS to run', () => platform.pidOf('nats'));
@@ -97,12 +97,12 @@ async function serverGone({ platform, say, admin }: World, name: ServerName) {
   return {
     async remedy() {
       const { gone } = await admin('services');
-      // The control plane asks the services over the bus, and itself too: by that the tool tells which is gone.
+      // The control plane queries all services and itself over the bus, so the tool can tell whether the bus or a service is gone.
       const isBus = name === 'nats';
       const isGone = (service: string) => gone.includes(service) === isBus;
       if (!isGone('cdp') || !isGone('gateway'))
         throw new Error(`services says that these are gone: ${gone.join(', ')}`);
-      say(`services says that ${isBus ? 'the bus is' : 'no service is'} gone; ${name} is started again`);
+      say(`services says that ${isBus ? 'the bus is' : 'no service is'} gone; restarting ${name}`);
       await start();
     },
     end: start,

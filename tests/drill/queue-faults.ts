@@ -11,10 +11,10 @@ import type { World } from './world.ts';
 
 const nothing = async () => undefined;
 
-/** Publishes bytes that are no event, as a service with a defect would. */
+/** Publishes bytes that are not an event, as a defective service would. */
 export const poison: Fault = {
   name: 'poison',
-  what: 'bytes that are no event are published on the bus',
+  what: 'invalid event bytes are published on the bus',
   alerts: [{ name: 'DeadEvents', labels: {} }],
   async cause({ platform, admin }) {
     const connection = await connectAs(platform, 'cdp');
@@ -22,7 +22,7 @@ export const poison: Fault = {
     await connection.close();
     return {
       async remedy() {
-        // One for each consumer that could not take it.
+        // One for each consumer that could not process it.
         const { data } = await admin('dead', 'list');
         await admin('dead', 'show', data[0].id);
         for (const { id } of data) await admin('dead', 'drop', id, '--reason', 'no event, published by a drill');
@@ -32,7 +32,7 @@ export const poison: Fault = {
   },
 };
 
-/** Pauses a queue and returns what resumes it, once. */
+/** Pauses a queue. Returns a function that resumes it once. */
 async function pause({ admin }: World, service: string, queue: string): Promise<() => Promise<void>> {
   await admin('queues', 'pause', service, queue, '--reason', 'a pause that a drill leaves behind');
   let isPaused = true;
@@ -45,7 +45,7 @@ async function pause({ admin }: World, service: string, queue: string): Promise<
 /** Leaves a pause of all deliveries behind. */
 export const pausedDeliveries: Fault = {
   name: 'pause',
-  what: 'somebody paused all deliveries and left',
+  what: 'all deliveries are paused and forgotten',
   alerts: [{ name: 'DeliveriesLate', labels: { job: 'webhooks', queue: 'deliveries' } }],
   async cause(world) {
     const resume = await pause(world, 'webhooks', 'deliveries');
@@ -60,15 +60,15 @@ export const pausedDeliveries: Fault = {
   },
 };
 
-/** Leaves a pause of audiences behind while one is to be refreshed. */
+/** Leaves a pause of audiences behind while one is due. */
 export const pausedWork: Fault = {
   name: 'work',
-  what: 'somebody paused audiences and left; a customer creates one',
+  what: 'audiences are paused and forgotten; a customer creates one',
   alerts: [{ name: 'WorkLate', labels: { job: 'cdp', queue: 'audiences' } }],
   async cause(world) {
     const resume = await pause(world, 'cdp', 'audiences');
     const rules = { match: 'all', conditions: [{ type: 'tag', op: 'has_not', tag: 'none' }] };
-    const { id } = await world.request('POST', '/v1/cdp/audiences', { name: 'Everybody', rules });
+    const { id } = await world.request('POST', '/v1/cdp/audiences', { name: 'All contacts', rules });
     const status = async () => {
       const key = world.keys[0]!;
       return (await rawRequest(world.platform.gatewayUrl, 'GET', `/v1/cdp/audiences/${id}`, { key })).body.status;
@@ -90,7 +90,7 @@ export const pausedWork: Fault = {
 /** Leaves a pause of all messages behind while one is sent. */
 export const pausedMessages: Fault = {
   name: 'messages',
-  what: 'somebody paused all messages and left; a message is sent',
+  what: 'all messages are paused and forgotten; a message is sent',
   alerts: [{ name: 'MessagesLate', labels: { job: 'messaging', queue: 'messages' } }],
   async cause(world) {
     const { admin, request } = world;
@@ -120,20 +120,20 @@ export const pausedMessages: Fault = {
 /** Registers an endpoint that never responds. */
 export const hangingEndpoint: Fault = {
   name: 'hang',
-  what: "a customer's server takes webhooks and never responds",
+  what: "a customer's server accepts webhooks and never responds",
   alerts: [{ name: 'EndpointFailing', labels: { job: 'webhooks' } }],
   async cause(world) {
     const receiver = await startReceiver();
     const replies = receiver.respond;
     receiver.respond = () => undefined;
     return await failingEndpoint(world, receiver, () => {
-      receiver.received.length = 0; // what it never replied to, it never got
+      receiver.received.length = 0; // the endpoint counts only webhooks that it responds to
       receiver.respond = replies;
     });
   },
 };
 
-/** Registers an endpoint whose certificate nobody trusts. */
+/** Registers an endpoint with an untrusted certificate. */
 export const wrongCertificate: Fault = {
   name: 'certificate',
   what: "a customer's server has a self-signed certificate",
@@ -163,8 +163,8 @@ export const wrongCertificate: Fault = {
   },
 };
 
-/** Adds an endpoint of the first account; `mend` is what its owner does once we tell them. */
-async function failingEndpoint(world: World, receiver: Receiver, mend: () => void) {
+/** Adds an endpoint of the first account. `fix` is what its owner does when informed. */
+async function failingEndpoint(world: World, receiver: Receiver, fix: () => void) {
   const { admin, load, platform } = world;
   const key = world.keys[0]!;
   const { id } = await world.request('POST', '/v1/webhooks', { url: receiver.url, events: ['contact.created'] });
@@ -174,14 +174,14 @@ async function failingEndpoint(world: World, receiver: Receiver, mend: () => voi
       const { data } = await admin('endpoints', 'failing');
       const failing = data.find((endpoint: { id: string }) => endpoint.id === id);
       if (!failing) throw new Error('endpoints failing does not have it');
-      world.say(`its error: ${failing.last_error}; its owner mends it`);
-      mend();
+      world.say(`its error: ${failing.last_error}; its owner fixes it`);
+      fix();
       await admin('queues', 'retry', 'webhooks', 'deliveries', '--endpoint', id);
     },
     async prove() {
       const since = load.acceptedBy(key).filter((contact) => !before.has(contact));
       await requireWebhooks(receiver, since);
-      world.say(`nothing lost at that endpoint: ${since.length} webhooks came`);
+      world.say(`nothing lost at that endpoint: ${since.length} webhooks arrived`);
     },
     async end() {
       await rawRequest(platform.gatewayUrl, 'DELETE', `/v1/webhooks/${id}`, { key });

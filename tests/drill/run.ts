@@ -35,13 +35,13 @@ const faults: Fault[] = [
 
 const usage = `npm run drill [-- FAULT…]
 
-Causes faults in a platform of its own under a small load, sees each one's alert fire in Prometheus or the check name its page, does what its runbook says with the
-command-line tool, sees the alert clear, and proves that no accepted request and no webhook was lost. All faults, or those named:
+Causes faults in a separate platform under a small load. For each fault it waits for the alert in Prometheus or for the check's page, follows the runbook with the
+command-line tool, waits until the alert clears, and proves that no accepted request and no webhook is lost. Runs all faults, or the named ones:
 
 ${faults.map((each) => `  ${each.name.padEnd(12)} ${each.what} (${signsOf(each)})`).join('\n')}
 
-The rules are those of deploy/observe/alerts with every duration divided by ${factor}: a minute is half a second. Needs Linux, and Prometheus on PATH
-or from Debian. Exit codes: 0 all held, 1 something did not, 2 used wrongly.`;
+Uses the rules of deploy/observe/alerts with every duration divided by ${factor}: a minute is half a second. Needs Linux, and Prometheus on PATH
+or from Debian. Exit codes: 0 all passed, 1 a check failed, 2 invalid arguments.`;
 
 const startMs = performance.now();
 const say = (line: string) => {
@@ -60,7 +60,7 @@ function readFaults(): Fault[] | 'help' {
 
 function named(name: string): Fault {
   const fault = faults.find((each) => each.name === name);
-  if (!fault) throw new Error(`there is no fault "${name}"; --help lists them`);
+  if (!fault) throw new Error(`unknown fault "${name}": --help lists the faults`);
   return fault;
 }
 

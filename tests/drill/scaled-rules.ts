@@ -1,4 +1,4 @@
-/** A minute of the rules is half a second of a drill. */
+/** One minute in the rules is half a second in a drill. */
 export const factor = 120;
 
 /** Metrics that are ages in seconds. */
@@ -7,7 +7,7 @@ const isAge = /queue_lag|failing_longest/;
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Returns rules with every duration divided: those of `for`, windows in brackets, and thresholds of metrics that are ages in seconds.
+ * Returns rules with every duration divided: `for`, windows in brackets, and thresholds of metrics that are ages in seconds.
  * Shares and counts stay as they are.
  */
 export function scaleRules(rules: string, by = factor): string {

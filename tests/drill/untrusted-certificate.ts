@@ -1,4 +1,4 @@
-/** Self-signed certificate for localhost that nobody trusts, valid for a hundred years; its key is public, for drills only. */
+/** Untrusted self-signed certificate for localhost, valid for 100 years. Its key is public and only for drills. */
 export const untrustedCertificate = `-----BEGIN CERTIFICATE-----
 MIIBmjCCAUGgAwIBAgIUdEoYLWfIr8uy3wjWSSyjIcVirwUwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjIzMTczNloYDzIxMjYxMDI5

@@ -22,33 +22,33 @@ const commandMs = 20_000;
 /** Platform, load and Prometheus of a drill. */
 export interface World {
   platform: ProcessPlatform;
-  /** Keys of two accounts: one alone may not use all connections of a service. */
+  /** Keys of two accounts, because one account may not use all connections of a service. */
   keys: string[];
   load: Load;
-  /** Endpoint of both accounts that takes everything. */
+  /** Endpoint of both accounts that accepts everything. */
   receiver: Receiver;
   prometheus: Prometheus;
-  /** Runs the command-line tool with --json, says so, and returns what it printed. Throws where its exit code is not 0. */
+  /** Runs the command-line tool with --json, logs the command and returns the parsed output. Throws if its exit code is not 0. */
   // biome-ignore lint/suspicious/noExplicitAny: the responses of every command
   admin(...args: string[]): Promise<any>;
-  /** Sends a request as the first account; throws where it is refused. */
+  /** Sends a request as the first account. Throws if it fails. */
   // biome-ignore lint/suspicious/noExplicitAny: the responses of every operation
   request(method: string, path: string, body: object): Promise<any>;
   say(line: string): void;
   stop(): Promise<void>;
 }
 
-/** Settings that are scaled as the rules are, so that what takes minutes takes seconds. */
+/** Settings scaled like the rules, so that minutes become seconds. */
 const scaledSettings = {
   WEBHOOKS_TIMEOUT_MS: '1000',
   WEBHOOKS_RETRY_SCHEDULE: `0,1s,2s${',5s'.repeat(47)}`,
   DATABASE_POOL: '6',
 };
 
-/** Starts everything; `stop` ends it and deletes its data. Throws where there is no Prometheus. */
+/** Starts everything. `stop` ends it and deletes its data. Throws without Prometheus. */
 export async function startWorld(say: (line: string) => void): Promise<World> {
   const program = await findPrometheus();
-  if (!program) throw new Error('a drill needs Prometheus');
+  if (!program) throw new Error('Prometheus is not installed: install it, for example with apt-get install prometheus');
   const directory = newDataFolder();
   const undo: (() => Promise<void> | void)[] = [() => rmSync(directory, { recursive: true, force: true })];
   const stop = async () => {
@@ -108,7 +108,7 @@ async function metricsPorts(): Promise<Record<string, number>> {
 
 async function requestAs(platform: ProcessPlatform, key: string, [method, path]: [string, string], body: object) {
   const response = await rawRequest(platform.gatewayUrl, method, path, { key, body });
-  if (response.status >= 300) throw new Error(`${method} ${path} got ${response.status}: ${response.text}`);
+  if (response.status >= 300) throw new Error(`${method} ${path} returned ${response.status}: ${response.text}`);
   return response.body;
 }
 

@@ -1,7 +1,7 @@
-/** What `@jest/globals` exports: of the file that runs, as a module that many files import is evaluated once. */
+/** Globals of the running test file, exported as `@jest/globals`. Proxies, because a module that many files import is evaluated once. */
 let ofFile;
 
-/** Sets the globals of the file that runs from now on. */
+/** Sets the globals of the test file that runs next. */
 export function useGlobals(globals) {
   ofFile = globals;
 }

@@ -15,9 +15,9 @@ registerHooks({
 const ran = new Map();
 
 /**
- * Runs a test file as Jest does, but for its modules: Node's own loader loads them, once for all files that a worker runs, where Jest would
- * evaluate and warm up each for every file. So what a test changes of a module, of the environment or of a global it puts back. A file that
- * cannot, as telemetry starts once in a process, asks for modules of its own: it begins with `@jest-environment node` in a comment.
+ * Runs a test file as Jest does, except that Node's own loader loads its modules, once for all files of a worker. Jest would
+ * evaluate each module for every file. So a test must restore what it changes in a module, the environment or a global. A file that
+ * cannot, for example because telemetry starts once per process, begins with a comment `@jest-environment node` to get its own modules.
  */
 export default function runFile(globalConfig, config, environment, runtime, testPath, sendMessageToJest) {
   if (environment instanceof ProcessEnvironment) loadByNode(runtime);
@@ -31,7 +31,7 @@ function loadByNode(runtime) {
     const url = pathToFileURL(path);
     const times = ran.get(path) ?? 0;
     ran.set(path, times + 1);
-    // Node evaluates a module once, and watch mode runs a file again.
+    // Node evaluates a module once, but watch mode runs a file several times.
     if (times > 0) url.searchParams.set('run', times);
     await import(url);
   };

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import Sequencer from '@jest/test-sequencer';
 
-/** Test files that take longest, the slowest first. */
+/** Slowest test files, the slowest first. */
 const slowest = [
   'tests/sandbox-clock.long.test.ts',
   'packages/console/src/pages.long.test.ts',
@@ -27,8 +27,8 @@ const slowest = [
 ];
 
 /**
- * Starts the slowest test files first, so that the run does not end with one worker on a long file while the others have none left. The
- * rest goes by Jest's own order: failed ones first, then by their last durations, or by size where those are not known, as in a new clone.
+ * Starts the slowest test files first, so that the run does not end with one worker on a long file while other workers are idle. The
+ * rest follows Jest's order: failed files first, then by last duration, or by size if unknown, as in a new clone.
  */
 export default class SlowFirst extends Sequencer {
   async sort(tests) {

@@ -1,7 +1,7 @@
-/** Sends a request as the demo account: a method, a path of the API, a body. Throws the error response. */
+/** Sends a request as the demo account: method, API path, body. Throws when the response is an error. */
 export type Call = <Body>(method: 'GET' | 'POST' | 'PUT' | 'PATCH', path: string, body?: object) => Promise<Body>;
 
-/** URL to which WhatsApp messages for the demo account are posted, and the secret that signs them. */
+/** URL that receives WhatsApp messages for the demo account, and the secret that signs them. */
 export interface DemoChannel {
   hook_url: string;
   secret: string;
@@ -21,8 +21,8 @@ Within 30 days you can send anything back; we pay for the parcel.
 `;
 
 /**
- * Creates an agent in the demo account that replies to Casey from an article, with a plan to approve. The AI provider and the
- * channel are simulated: the process at `simulatedUrl` is both.
+ * Creates an agent in the demo account that replies to Casey from an article, with a plan to approve. The process at
+ * `simulatedUrl` simulates both the AI provider and the channel.
  */
 export async function makeDemoAgent(call: Call, simulatedUrl: string, contact: string): Promise<DemoChannel> {
   const channel = await call<{ hook_url: string; settings: { secret: string } }>(

@@ -1,6 +1,6 @@
 import type { Call } from './demo-agent.ts';
 
-/** Operations whose examples make the demo's sandbox, each after those that it names the results of. */
+/** Operations whose examples fill the demo's sandbox. Each comes after the operations whose results it refers to. */
 const story = [
   'createContact',
   'recordConsent',
@@ -23,7 +23,7 @@ const story = [
   'requestPlan',
 ];
 
-/** Names by which later paths and examples refer to what an operation creates. */
+/** Parameter names by which later paths and examples refer to the resource an operation creates. */
 const namesOf: Record<string, string> = {
   createAgent: 'agent_id',
   createBookingType: 'booking_type',
@@ -48,12 +48,12 @@ interface Created {
   id?: string | number;
 }
 
-/** Teammate of the examples, who has to be a member of the sandbox first. */
+/** Team member whom the examples mention. The sandbox must have this member before the examples run. */
 export const exampleMember = { name: 'Mira Klein', email: 'mira@salon-aurora.example' };
 
 /**
- * Creates in a sandbox what the examples of the reference are about, by sending them, so that requests that are tried as the reference
- * shows them find what they name.
+ * Sends the reference's examples to a sandbox, so that the resources they mention exist. A reader who tries a request as the reference
+ * shows it then gets a result.
  */
 export async function fillSandbox(call: Call): Promise<void> {
   const document = await call<ApiDocument>('GET', '/v1/openapi.json');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDemo } from './demo.ts';
 
-/** A gateway that takes any key, which is all that an account of an earlier start is asked for. */
+/** A gateway that accepts any key. Reusing an earlier account needs nothing else. */
 let server: Server;
 let gateway: string;
 const directory = mkdtempSync(join(tmpdir(), 'demo-'));
@@ -22,7 +22,7 @@ afterAll(() => {
 });
 
 describe('the demo account of an earlier start', () => {
-  it('is found again with the URLs of this one', async () => {
+  it('is reused with the URLs of this start', async () => {
     const file = join(directory, 'demo.json');
     const earlier = {
       gateway: 'http://127.0.0.1:1',

@@ -5,7 +5,7 @@ import { docsKeyFile, readJson, writeSecretFile, writeSecretJson } from '../plat
 import { type Call, type DemoChannel, makeDemoAgent } from './demo-agent.ts';
 import { exampleMember, fillSandbox } from './demo-sandbox.ts';
 
-/** Content of demo.json: addresses of the platform and its keys. */
+/** Content of demo.json: URLs of the platform, and the demo account's keys. */
 export interface Demo {
   gateway: string;
   admin: string;
@@ -14,7 +14,7 @@ export interface Demo {
   keys: { live: string; test: string };
   /** Ids for the first request to try. */
   try: { contact: string; phone: string; booking_type: number };
-  /** URL to which the contact's WhatsApp messages are posted. */
+  /** URL that receives the contact's WhatsApp messages. */
   whatsapp?: DemoChannel;
 }
 
@@ -28,12 +28,12 @@ interface Entrances {
 
 const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri'];
 const dana = { name: 'Dana Demo', email: 'dana@demo.example' };
-/** Milliseconds of retries: control plane events reach the services within a second or so. */
-const patienceMs = 15_000;
-/** Fields that are refused until the service has received the new member's event. */
-const newsFields = new Set<unknown>(['email', 'staff', 'default_staff']);
+/** How long requests are retried, in milliseconds. Control plane events usually reach the services within a second. */
+const retryMs = 15_000;
+/** Fields that a service rejects until it has received the new member's event. */
+const fieldsFromEvents = new Set<unknown>(['email', 'staff', 'default_staff']);
 
-/** Returns the demo account of an earlier start if its live key still works, else a new one; writes it to demo.json. */
+/** Returns the demo account of an earlier start if its live key still works, else creates one. Writes it to demo.json. */
 export async function openDemo(directory: string, entrances: Entrances): Promise<Demo> {
   const file = join(directory, 'demo.json');
   const found = readJson<Demo>(file);
@@ -41,14 +41,14 @@ export async function openDemo(directory: string, entrances: Entrances): Promise
   const demo =
     found !== undefined && (await keyWorks(entrances.gateway, found.keys.live)) ? found : await makeDemo(entrances);
   const current: Demo = { ...demo, ...where };
-  // The hook is at the gateway, whose port may be another one than at the start that made the channel.
+  // The gateway's port may differ from the port at the start that created the channel.
   if (demo.whatsapp) current.whatsapp = { ...demo.whatsapp, hook_url: atOrigin(entrances.gateway, demo.whatsapp) };
   writeSecretJson(file, current);
   writeSecretFile(docsKeyFile(directory), `${current.keys.test}\n`);
   return current;
 }
 
-/** Returns the hook's URL at this start's gateway, or at PUBLIC_URL if that is set, as messaging shows it. */
+/** Returns the hook's URL at PUBLIC_URL if that is set, as messaging does, else at this start's gateway. */
 function atOrigin(gateway: string, { hook_url }: DemoChannel): string {
   return new URL(new URL(hook_url).pathname, process.env.PUBLIC_URL || gateway).href;
 }
@@ -100,12 +100,12 @@ async function makeDemo({ gateway, admin, adminToken, simulated }: Entrances): P
 }
 
 /**
- * Sends a JSON request. Temporary failures (a service that has just started, an event of a member that has not arrived)
- * are retried for patienceMs.
- * @throws Error with the response's own message
+ * Sends a JSON request. Retries temporary failures for retryMs: a service that has just started, or a member's event that has
+ * not arrived.
+ * @throws Error with the response's status and body
  */
 async function request<T>(method: Parameters<Call>[0], url: string, token: string, body?: object): Promise<T> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + retryMs;
   const headers = {
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
@@ -116,17 +116,17 @@ async function request<T>(method: Parameters<Call>[0], url: string, token: strin
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(retryMs),
     });
     const text = await response.text();
     if (response.ok) return JSON.parse(text) as T;
-    const mayPass = response.status === 503 || (response.status === 400 && newsFields.has(errorField(text)));
-    if (!mayPass || performance.now() > deadline) {
+    const isTemporary = response.status === 503 || (response.status === 400 && fieldsFromEvents.has(errorField(text)));
+    if (!isTemporary || performance.now() > deadline) {
       throw new Error(
-        `the demo account could not be made: ${method} ${new URL(url).pathname} got ${response.status} ${text}`,
+        `could not create the demo account: ${method} ${new URL(url).pathname} returned ${response.status} ${text}`,
       );
     }
-    if (response.status === 400) headers['idempotency-key'] = randomUUID(); // the old key would replay the refusal
+    if (response.status === 400) headers['idempotency-key'] = randomUUID(); // the old key would replay the 400
     await sleep(200);
   }
 }

@@ -5,9 +5,9 @@ import { readJson } from '../platform-directory.ts';
 import type { Demo } from './demo.ts';
 
 const usage = `usage: npm run -s write-as-customer -- [--type TYPE] "Do you deliver on Saturdays?"
-TYPE is that of an inbound message: text, image, reaction and so on; docs/messages.md has all of them`;
+TYPE is the type of the inbound message, such as text, image or reaction; docs/messages.md lists all types`;
 
-/** Files that stand for those of a message's type. */
+/** MIME type of the file that a message of each type carries. */
 const mimeTypes: Readonly<Record<string, string>> = {
   image: 'image/jpeg',
   video: 'video/mp4',
@@ -16,7 +16,7 @@ const mimeTypes: Readonly<Record<string, string>> = {
   sticker: 'image/webp',
 };
 
-/** Posts a WhatsApp message from the customer Casey to the channel's hook of the demo account, signed like its provider. */
+/** Posts a WhatsApp message from the customer Casey to the demo account's hook, signed as its provider signs. */
 async function main(): Promise<string> {
   const { values, positionals } = readArguments();
   const [type, text] = [values.type ?? 'text', positionals.join(' ').trim()];
@@ -24,7 +24,7 @@ async function main(): Promise<string> {
   const file = resolve(import.meta.dirname, '../../../.platform/demo.json');
   const demo = readJson<Demo>(file);
   if (!demo?.whatsapp)
-    throw new Error('there is no demo account with a channel: npm start, or npm start -- --fresh, makes one');
+    throw new Error('no demo account with a channel found: create one with npm start, or with npm start -- --fresh');
   const { hook_url, secret } = demo.whatsapp;
   const id = randomUUID();
   const mime_type = mimeTypes[type];

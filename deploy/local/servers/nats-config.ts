@@ -5,21 +5,21 @@ import { join } from 'node:path';
 export type BusPermissions = Record<string, { publish: string[]; subscribe: string[] }>;
 
 /**
- * The servers' pings, as deploy/nats/server.conf has them: a process that is frozen gets no part of the requests any more after 10 to 15 s.
+ * Ping settings of the server, the same as in deploy/nats/server.conf. NATS drops a frozen process after 10 to 15 s and routes no requests to it.
  */
 export const pings = { ping_interval: '5s', ping_max: 2 };
 
 /** First token of every subject if BUS_PREFIX is not set. */
 export const defaultPrefix = 'platform';
 
-/** Returns the permissions that are derived from the services' sources. */
+/** Returns the permissions, which `npm run reference` derives from the services' sources. */
 export function busPermissions(): BusPermissions {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../../nats/permissions.json'), 'utf8')) as BusPermissions;
 }
 
 /**
  * Returns the `authorization` block of a NATS configuration: one user per service, limited to that service's subjects.
- * @param passwordOf a service's password as NATS parses it: a quoted text, or `$NAME` for a variable of its environment
+ * @param passwordOf a service's password as NATS parses it: a quoted string, or `$NAME` for a variable of its environment
  */
 export function authorizationBlock(
   permissions: BusPermissions,

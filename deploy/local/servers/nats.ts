@@ -10,8 +10,8 @@ import { natsSource, type Way } from './ways.mjs';
 /**
  * NATS with JetStream on 127.0.0.1.
  * @param directory holds its streams, configuration, log and process record
- * @param users the services' passwords and the prefix of their subjects; without it there is no authorization
- * @param cacheDirectory keeps a downloaded program
+ * @param users the services' passwords and the prefix of their subjects; without it the server needs no authorization
+ * @param cacheDirectory keeps the downloaded program
  * @throws ServerNotFound that says what to install when no nats-server is available
  */
 export async function natsServer(options: {
@@ -81,7 +81,7 @@ function configOf(users: Parameters<typeof authorization>[0] | undefined): strin
   return settings.join('') + (users === undefined ? '' : authorization(users));
 }
 
-/** Returns the users for the configuration file: arguments would be visible to every user of the machine. */
+/** Returns the users for the configuration file, because every user of the machine can read arguments. */
 function authorization({ prefix, passwords }: { prefix: string; passwords: Record<string, string> }): string {
   return authorizationBlock(busPermissions(), prefix, (service) => {
     const password = passwords[service];

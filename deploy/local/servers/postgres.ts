@@ -30,18 +30,18 @@ type Owner = { uid: number; gid: number } | undefined;
 
 const majorVersion = '18';
 
-// The server refuses to run as root and changes into its data directory at start. Naming that directory by the
-// process's own working directory lets the unprivileged user work below folders that it may not enter, such as /root.
+// The server refuses to run as root and changes into its data directory at start. Naming that directory by the process's
+// own working directory lets the unprivileged user work in subfolders of folders it may not enter, such as /root.
 const workingDirectory = '/proc/self/cwd';
 
-// macOS may lack C.UTF-8. Its server needs a locale in LC_ALL: to find one, macOS would start threads, and the server refuses to run with threads.
+// macOS may lack C.UTF-8. Without a locale in LC_ALL, macOS starts threads to find one, and the server refuses to run with threads.
 const isMac = process.platform === 'darwin';
 const environment = () => ({
   PATH: process.env.PATH ?? '/usr/bin:/bin',
   TZ: 'UTC',
   ...(isMac ? { LC_ALL: 'en_US.UTF-8' } : { LANG: 'C.UTF-8' }),
 });
-/** Everywhere texts are in the order of their code points, and letters are those of Unicode. */
+/** On every system, strings sort by code point and character classes follow Unicode. */
 const localeOptions = isMac
   ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--lc-collate=C', '--lc-ctype=en_US.UTF-8']
   : ['--locale=C.UTF-8'];
@@ -62,8 +62,8 @@ const baseSettings = {
 /**
  * PostgreSQL 18 from its npm package, listening on 127.0.0.1 with a superuser `postgres` whose password is generated once.
  * @param directory holds its data, log, password and process record; created when missing, reused later
- * @param settings server settings (postgresql.conf names) on top of the ones above
- * @throws Error when there is no package for this platform
+ * @param settings server settings (postgresql.conf names) that override the base settings
+ * @throws Error when no package for this platform is installed
  */
 export async function postgresServer(options: {
   directory: string;
@@ -95,7 +95,7 @@ export async function postgresServer(options: {
     logFile: join(directory, 'server.log'),
     url,
     prepare: async () => {
-      if (!existsSync(data)) await initialise(binaries, directory, owner);
+      if (!existsSync(data)) await initialize(binaries, directory, owner);
       requireVersion(data);
       await stopOrphan(data);
     },
@@ -112,7 +112,7 @@ function unprivilegedOwner(): Owner {
     .map((line) => line.split(':'));
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
   if (user === undefined)
-    throw new Error('PostgreSQL cannot run as root: make a user named postgres, or set DATABASE_URL');
+    throw new Error('PostgreSQL cannot run as root: create a user named postgres, or set DATABASE_URL');
   return { uid: Number(user[2]), gid: Number(user[3]) };
 }
 
@@ -160,7 +160,7 @@ function runs(folder: string, owner: Owner): boolean {
   return spawnSync(join(folder, 'bin', 'initdb'), ['--version'], { ...owner, cwd: '/', timeout: 10_000 }).status === 0;
 }
 
-/** Copies into a folder that root owns and everybody may read; atomic by a final rename. */
+/** Copies into a folder that this user owns and all users may read. A final rename makes the copy atomic. */
 function copyReadable(from: string, to: string): void {
   const parent = dirname(to);
   mkdirSync(parent, { recursive: true, mode: 0o755 });
@@ -189,8 +189,8 @@ function storedPassword(directory: string): string {
   return readFileSync(file, 'utf8');
 }
 
-/** Creates the cluster beside its final path and renames it, so that a killed start leaves no partial one. */
-async function initialise(binaries: string, directory: string, owner: Owner): Promise<void> {
+/** Creates the cluster next to its final path and renames it, so that a killed start leaves no partial cluster. */
+async function initialize(binaries: string, directory: string, owner: Owner): Promise<void> {
   const fresh = join(directory, 'data.new');
   rmSync(fresh, { recursive: true, force: true });
   mkdirSync(fresh, { mode: 0o700 });
@@ -210,7 +210,7 @@ function requireVersion(data: string): void {
   const version = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
   if (version === majorVersion) return;
   throw new Error(
-    `${data} belongs to PostgreSQL ${version}, this is ${majorVersion}: start again with npm start -- --fresh`,
+    `${data} belongs to PostgreSQL ${version}, this is ${majorVersion}: discard all data with npm start -- --fresh`,
   );
 }
 
@@ -220,7 +220,7 @@ async function stopOrphan(data: string): Promise<void> {
   if (!existsSync(lock)) return;
   const pid = Number(readFileSync(lock, 'utf8').split('\n')[0]);
   if (!worksIn(pid, data)) {
-    rmSync(lock); // its process id may have been reused, and then the server would refuse to start
+    rmSync(lock); // if another process has this id now, the server would refuse to start
     return;
   }
   signalProcess(pid, 'SIGINT');

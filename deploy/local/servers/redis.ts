@@ -7,10 +7,10 @@ import { containerName, findServer, inContainer } from './server-binary.ts';
 import { redisSource, type Way } from './ways.mjs';
 
 /**
- * Redis on 127.0.0.1, in memory only: it holds rate limits, which may be lost.
+ * Redis on 127.0.0.1, in memory only, because it holds only rate limits, which may be lost.
  * @param directory holds its configuration, log and process record
- * @param password of base64url characters; without it everybody on this machine may use the server
- * @param cacheDirectory keeps a downloaded program
+ * @param password in base64url characters; without it every user of this machine may use the server
+ * @param cacheDirectory keeps the downloaded program
  * @throws ServerNotFound that says what to install when no redis-server is available
  */
 export async function redisServer(options: {
@@ -26,7 +26,7 @@ export async function redisServer(options: {
   const found = await findServer(ways === undefined ? wanted : { ...wanted, ways });
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const directory = realpathSync(options.directory);
-  // A file, because arguments are visible to every user of the machine.
+  // In a file, because every user of the machine can read arguments.
   const config = join(directory, 'server.conf');
   writeSecretFile(config, password === undefined ? '' : `requirepass ${password}\n`);
   const server = {

@@ -3,13 +3,22 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { goFolder, hasApt, isExecutable, onPath, type ServerSource, type Way, waysOf, whatIsHere } from './ways.mjs';
+import {
+  goFolder,
+  hasApt,
+  inspectMachine,
+  isExecutable,
+  onPath,
+  type ServerSource,
+  type Way,
+  waysOf,
+} from './ways.mjs';
 
 const run = promisify(execFile);
 const aptTimeoutMs = 300_000;
 const goTimeoutMs = 900_000;
 const trialTimeoutMs = 10_000;
-/** Runs one download at a time: they share the package lists, and apt's own lock is off. */
+/** Downloads run one at a time, because they share the package lists and apt's own lock is off. */
 let downloads: Promise<unknown> = Promise.resolve();
 
 /** A program that runs here. */
@@ -18,34 +27,34 @@ export interface Program {
   env: Record<string, string>;
 }
 
-/** A server's program that runs here, or its image if only a container engine is available. */
+/** Server program that runs here, or its image if only a container engine is available. */
 export type ServerBinary = Program | { image: string };
 
 /** Program to find on this machine or among Debian's packages. */
 export interface WantedProgram {
-  /** Program's name: nats-server, promtool. */
+  /** Name of the program, such as nats-server or promtool. */
   program: string;
-  /** Debian package that holds it, if it is not named as the program is. */
+  /** Debian package that contains the program, if their names differ. */
   debianPackage?: string;
-  /** Argument by which it says its version and ends; --version unless given. */
+  /** Argument that makes the program print its version and exit; default: --version. */
   versionArgument?: string;
-  /** Folder in which a downloaded package is kept. */
+  /** Folder that keeps a downloaded package. */
   cacheDirectory: string;
   /** Called with one line for each slow step. */
   say(line: string): void;
 }
 
-/** Server to find, and the only ways to try if not all of them. */
+/** Server to find. `ways` limits the ways to try; default: all. */
 export interface WantedServer extends WantedProgram, ServerSource {
   ways?: Way[];
 }
 
-/** No way to get a server works here; the message says what to install. */
+/** No way to get a server works on this machine. The message says what to install. */
 export class ServerNotFound extends Error {}
 
-/** Finds a server by the ways of `waysOf`; a way that fails falls through to the next. Throws ServerNotFound. */
+/** Finds a server by the ways of `waysOf`, in order, until one works. Throws ServerNotFound when none does. */
 export async function findServer(wanted: WantedServer): Promise<ServerBinary> {
-  const { ways, refusal } = waysOf(wanted, whatIsHere(wanted, wanted.cacheDirectory));
+  const { ways, refusal } = waysOf(wanted, inspectMachine(wanted, wanted.cacheDirectory));
   const take = { path: fromPath, debian: fromDebian, go: fromGo, docker: fromDocker };
   const failures: string[] = [];
   for (const way of ways.filter((one) => wanted.ways?.includes(one) ?? true)) {
@@ -63,7 +72,7 @@ function lastLines(error: unknown): string {
 }
 
 /**
- * Finds a program on PATH, else in a Debian package downloaded and unpacked without root.
+ * Finds a program on PATH, else downloads its Debian package and unpacks it without root.
  * @throws Error that says what to install when neither works
  */
 export async function findProgram(wanted: WantedProgram): Promise<Program> {
@@ -72,17 +81,17 @@ export async function findProgram(wanted: WantedProgram): Promise<Program> {
   return await fromDebian(wanted).catch((error: Error) => {
     const packageName = wanted.debianPackage ?? wanted.program;
     throw new Error(
-      `${wanted.program} was not found: install it (for example apt-get install ${packageName}). ${lastLines(error)}`,
+      `${wanted.program} was not found: install it, for example with apt-get install ${packageName}. ${lastLines(error)}`,
     );
   });
 }
 
 async function fromPath(wanted: WantedServer): Promise<Program> {
-  return await tried(wanted, { command: onPath(wanted.program) ?? wanted.program, env: {} });
+  return await checkProgram(wanted, { command: onPath(wanted.program) ?? wanted.program, env: {} });
 }
 
-/** Returns a program that starts here and is new enough; throws what is wrong with it. */
-async function tried(
+/** Returns the program if it starts here and is new enough. Throws an Error that says why not. */
+async function checkProgram(
   wanted: WantedProgram & { minimum?: readonly [number, number] },
   program: Program,
 ): Promise<Program> {
@@ -92,7 +101,7 @@ async function tried(
   const version = /(\d{1,3})\.(\d{1,3})/.exec(stdout);
   const [foundMajor, foundMinor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
   if (foundMajor < major || (foundMajor === major && foundMinor < minor))
-    throw new Error(`${command} is ${stdout.trim()}, and ${major}.${minor} or newer is needed`);
+    throw new Error(`${command} is ${stdout.trim()}: install ${major}.${minor} or later`);
   return program;
 }
 
@@ -105,18 +114,18 @@ async function fromDebian(wanted: WantedProgram): Promise<Program> {
     await downloads;
   }
   const command = ['usr/bin', 'usr/sbin'].map((folder) => join(root, folder, wanted.program)).find(isExecutable);
-  if (command === undefined) throw new Error(`Debian's package ${packageName} holds no ${wanted.program}`);
+  if (command === undefined) throw new Error(`Debian's package ${packageName} does not contain ${wanted.program}`);
   const triplet = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';
   const libraries = [`usr/lib/${triplet}`, `lib/${triplet}`, 'usr/lib'].map((folder) => join(root, folder));
-  return await tried(wanted, { command, env: { LD_LIBRARY_PATH: libraries.join(':') } });
+  return await checkProgram(wanted, { command, env: { LD_LIBRARY_PATH: libraries.join(':') } });
 }
 
-/** Builds a server with Go unless it was built before. */
+/** Builds a server with Go unless an earlier start built it. */
 async function fromGo(wanted: WantedServer): Promise<Program> {
   const folder = goFolder(wanted, wanted.cacheDirectory);
   const program = { command: join(folder, wanted.program), env: {} };
   const go = onPath('go');
-  const built = await tried(wanted, program).catch((error: Error) => {
+  const built = await checkProgram(wanted, program).catch((error: Error) => {
     if (go === null) throw error;
     return null;
   });
@@ -124,12 +133,12 @@ async function fromGo(wanted: WantedServer): Promise<Program> {
   wanted.say(`building ${wanted.goPackage} with Go (once; several minutes on a slow machine)`);
   const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' };
   await run(go!, ['install', wanted.goPackage!], { env, timeout: goTimeoutMs });
-  return await tried(wanted, program);
+  return await checkProgram(wanted, program);
 }
 
 /** Downloads the package and its missing dependencies, and unpacks them into root. */
 async function downloadPackage(wanted: WantedProgram, root: string): Promise<void> {
-  if (existsSync(root)) return; // another program of the same package was wanted before
+  if (existsSync(root)) return; // a download for another program of the same package unpacked it
   wanted.say(`downloading Debian's ${wanted.debianPackage ?? wanted.program} (once)`);
   mkdirSync(wanted.cacheDirectory, { recursive: true });
   const work = mkdtempSync(join(wanted.cacheDirectory, 'download-'));
@@ -149,7 +158,7 @@ async function downloadPackage(wanted: WantedProgram, root: string): Promise<voi
   }
 }
 
-/** Downloads with the existing package lists, ours and the system's; updates them when they name no file that exists. */
+/** Downloads with the existing package lists, ours, then the system's. Updates ours when both fail. */
 async function downloadArchives(wanted: WantedProgram, work: string): Promise<void> {
   const packageName = wanted.debianPackage ?? wanted.program;
   const own = join(wanted.cacheDirectory, 'lists');
@@ -172,7 +181,7 @@ async function download(packageName: string, work: string, lists: string): Promi
   await run('apt-get', [...aptOptions(work, lists), ...args], { timeout: aptTimeoutMs });
 }
 
-/** Returns options with which apt writes only to our folders, without the system's lock, which needs root and guards other files. */
+/** Returns options that make apt write only to our folders and skip the system's lock, which needs root and guards other files. */
 function aptOptions(work: string, lists: string): string[] {
   const options = ['Debug::NoLocking=1', 'APT::Sandbox::User=', `Dir::State::lists=${lists}`, `Dir::Cache=${work}`];
   return [...options, `Dir::Cache::archives=${join(work, 'archives')}`].flatMap((option) => ['-o', option]);
@@ -191,16 +200,16 @@ async function fromDocker(wanted: WantedServer): Promise<ServerBinary> {
   return { image: wanted.image };
 }
 
-/** Returns how a server is run in a container of that name, which is removed before and after. */
+/** Returns how to run a server in a container of that name, and removes the container before and after. */
 export function inContainer(name: string, env: Record<string, string>) {
   const remove = () => removeContainer(name);
-  // Docker's client reads its configuration from HOME, and where its engine is from DOCKER_HOST and the like.
+  // Docker's client reads its configuration from HOME and its engine's address from DOCKER_HOST or XDG_RUNTIME_DIR.
   const settings = Object.entries(process.env).filter(([name]) => /^(HOME$|DOCKER_|XDG_RUNTIME_DIR$)/.test(name));
   const all = { ...env, ...(Object.fromEntries(settings) as Record<string, string>) };
   return { command: 'docker', env: all, prepare: remove, cleanUp: remove };
 }
 
-/** Removes a container, running or not; does nothing if there is none of that name. */
+/** Removes a container, running or not. Does nothing if no container has that name. */
 async function removeContainer(name: string): Promise<void> {
   await run('docker', ['rm', '--force', '--volumes', name], { timeout: 30_000 }).catch((error: Error) => {
     if (!error.message.includes('No such container')) throw error;

@@ -25,7 +25,7 @@ import { findProgram, findServer, ServerNotFound } from './server-binary.ts';
 import { type Found, natsSource, redisSource, type Way, waysOf } from './ways.mjs';
 
 const root = mkdtempSync(join(tmpdir(), 'servers-'));
-const cacheDirectory = join(import.meta.dirname, '../../../.platform/debian'); // the launcher's, so that one download serves both
+const cacheDirectory = join(import.meta.dirname, '../../../.platform/debian'); // shared with the launcher, so that each download runs once
 
 async function query<T>(url: string, ask: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
@@ -43,7 +43,7 @@ async function startAndOrphan(server: ServerProcess): Promise<number> {
   return child.pid ?? 0;
 }
 
-/** Expects a secret in the server's configuration, which nobody else may read, and on no command line. */
+/** Expects a secret in the server's configuration file, which only its owner may read, and not in its arguments. */
 function expectHidden(server: ServerProcess, secret: string): void {
   const config = join(server.cwd, 'server.conf');
   expect(readFileSync(config, 'utf8')).toContain(secret);
@@ -53,8 +53,8 @@ function expectHidden(server: ServerProcess, secret: string): void {
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-describe('PostgreSQL of our own', () => {
-  it('starts, keeps its data over a restart and leaves nothing running', async () => {
+describe('our own PostgreSQL', () => {
+  it('starts, keeps its data across a restart and leaves no process behind', async () => {
     const directory = join(root, 'postgres');
     const port = await freePort();
     const first = await startServer(await postgresServer({ directory, port }));
@@ -70,7 +70,7 @@ describe('PostgreSQL of our own', () => {
     expect(existsSync(join(directory, 'process.json'))).toBe(false);
   });
 
-  it('works below a folder that its user may not enter', async () => {
+  it('works inside a folder that its user may not enter', async () => {
     const closed = join(root, 'closed');
     mkdirSync(closed, { mode: 0o700 });
     const server = await startServer(
@@ -80,7 +80,7 @@ describe('PostgreSQL of our own', () => {
     await server.stop();
   });
 
-  it('stops an orphan in its data directory, even one that nobody wrote down, and starts', async () => {
+  it('stops an orphan in its data directory, even one without a process record, and starts', async () => {
     const directory = join(root, 'postgres');
     const orphaned = await postgresServer({ directory, port: await freePort() });
     const orphan = await startAndOrphan(orphaned);
@@ -91,7 +91,7 @@ describe('PostgreSQL of our own', () => {
     await server.stop();
   });
 
-  it("passes over a lock file whose process id is a stranger's by now", async () => {
+  it('ignores a lock file whose process id now belongs to another process', async () => {
     const directory = join(root, 'postgres');
     writeFileSync(join(directory, 'data', 'postmaster.pid'), `${process.pid}\n/elsewhere\n`);
     const server = await startServer(await postgresServer({ directory, port: await freePort() }));
@@ -99,7 +99,7 @@ describe('PostgreSQL of our own', () => {
     await server.stop();
   });
 
-  it('says what stands in the way when it cannot start', async () => {
+  it('says why it cannot start', async () => {
     const server = await postgresServer({
       directory: join(root, 'postgres'),
       port: await freePort(),
@@ -109,8 +109,8 @@ describe('PostgreSQL of our own', () => {
   });
 });
 
-describe('NATS and Redis of our own', () => {
-  it('NATS starts with JetStream, restarts on its streams and leaves nothing running', async () => {
+describe('our own NATS and Redis', () => {
+  it('NATS starts with JetStream, restarts with its streams and leaves no process behind', async () => {
     const options = { directory: join(root, 'nats'), port: await freePort(), cacheDirectory };
     for (let round = 0; round < 2; round += 1) {
       const server = await startServer(await natsServer(options));
@@ -121,7 +121,7 @@ describe('NATS and Redis of our own', () => {
     expect(await portIsFree(options.port)).toBe(true);
   }, 120_000);
 
-  it('Redis starts, answers and leaves nothing running', async () => {
+  it('Redis starts, replies and leaves no process behind', async () => {
     const options = { directory: join(root, 'redis'), port: await freePort(), cacheDirectory };
     const server = await startServer(await redisServer(options));
     expect(await firstLine(options.port, 'SET a 1\r\n')).toBe('+OK');
@@ -130,7 +130,7 @@ describe('NATS and Redis of our own', () => {
     expect(await portIsFree(options.port)).toBe(true);
   }, 120_000);
 
-  it('NATS lets a service in with its own password alone, which only its owner can read', async () => {
+  it("NATS accepts only a service's own password, which only the files' owner can read", async () => {
     const passwords = Object.fromEntries(Object.keys(busPermissions()).map((name) => [name, `password of ${name}`]));
     const options = { directory: join(root, 'closed-nats'), port: await freePort(), cacheDirectory };
     const described = await natsServer({ ...options, users: { prefix: 'platform', passwords } });
@@ -144,7 +144,7 @@ describe('NATS and Redis of our own', () => {
     await server.stop();
   }, 120_000);
 
-  it('NATS takes the configuration of the containers, whatever a password begins with', async () => {
+  it("NATS accepts the containers' configuration, whatever a password begins with", async () => {
     const { command, env } = await natsServer({ directory: join(root, 'no-nats'), port: 1, cacheDirectory });
     const file = join(import.meta.dirname, '../../nats/server.conf');
     const passwords = Object.keys(busPermissions()).map((name) => [passwordVariable(name), '"1e5-_k"']);
@@ -155,13 +155,13 @@ describe('NATS and Redis of our own', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining('NATS_PASSWORD_GATEWAY')]);
   }, 120_000);
 
-  it('NATS is not described without a password for each service', async () => {
+  it('NATS needs a password for each service', async () => {
     const options = { directory: join(root, 'no-nats'), port: 1, cacheDirectory };
     const described = natsServer({ ...options, users: { prefix: 'platform', passwords: { gateway: 'x' } } });
     await expect(described).rejects.toThrow('the bus has no password for agents');
   }, 120_000);
 
-  it('Redis takes commands with its password alone, which only its owner can read', async () => {
+  it("Redis accepts commands only with its password, which only the file's owner can read", async () => {
     const options = { directory: join(root, 'closed-redis'), port: await freePort(), cacheDirectory };
     const described = await redisServer({ ...options, password: 'its-password' });
     expectHidden(described, 'its-password');
@@ -173,7 +173,7 @@ describe('NATS and Redis of our own', () => {
   }, 120_000);
 });
 
-describe('a server that npm start gets for you', () => {
+describe('the ways to get a server', () => {
   const bare: Found = {
     platform: 'linux',
     onPath: false,
@@ -201,7 +201,7 @@ describe('a server that npm start gets for you', () => {
     expect(waysOf(redisSource, { ...bare, ...found }).ways).toEqual(redis);
   });
 
-  it('else says what to install', () => {
+  it('say what to install when there is none', () => {
     expect(waysOf(natsSource, { ...bare, platform: 'darwin' }).refusal).toMatch(
       /^nats-server was not found: install nats-server with brew, install Go .*, start Docker, or set NATS_URL/,
     );
@@ -210,7 +210,7 @@ describe('a server that npm start gets for you', () => {
     );
   });
 
-  it('falls through a program that does not start or is too old, and says so', async () => {
+  it('skip a program that does not start or is too old, and say so', async () => {
     const folder = join(root, 'programs');
     mkdirSync(folder);
     const fake = (name: string, script: string) => writeFileSync(join(folder, name), script, { mode: 0o755 });
@@ -219,7 +219,9 @@ describe('a server that npm start gets for you', () => {
     const wanted = { ...natsSource, cacheDirectory: join(root, 'none'), say: () => undefined, ways: ['path' as const] };
     try {
       fake('nats-server', '#!/bin/sh\necho nats-server: v2.7.4\n');
-      await expect(findServer(wanted)).rejects.toThrow(/^ {2}path: .* is nats-server: v2\.7\.4, and 2\.9 or newer/m);
+      await expect(findServer(wanted)).rejects.toThrow(
+        /^ {2}path: .* is nats-server: v2\.7\.4: install 2\.9 or later/m,
+      );
       fake('nats-server', 'no program');
       await expect(findServer(wanted)).rejects.toThrow(ServerNotFound);
       fake('nats-server', '#!/bin/sh\necho nats-server: v2.10.0\n');
@@ -239,25 +241,25 @@ describe('a server that npm start gets for you', () => {
   });
 });
 
-describe('a program that is no server', () => {
+describe('a program that is not a server', () => {
   const say = () => undefined;
 
-  it('is found on PATH, or in the Debian package that it is part of', async () => {
+  it('is found on PATH or in its Debian package', async () => {
     const wanted = { program: 'redis-cli', debianPackage: 'redis-server', cacheDirectory, say };
     const [first, second] = await Promise.all([findProgram(wanted), findProgram(wanted)]);
     expect(second).toEqual(first);
     expect(spawnSync(first.command, ['--version'], { env: first.env, encoding: 'utf8' }).stdout).toMatch(/^redis-cli /);
   }, 120_000);
 
-  it('says which package to install when it is nowhere to be had', async () => {
+  it('names the package to install when it cannot be found', async () => {
     const wanted = { program: 'no-such-program', debianPackage: 'redis-server', cacheDirectory, say };
     await expect(findProgram(wanted)).rejects.toThrow(
-      /^no-such-program was not found: install it \(for example apt-get install redis-server\)/,
+      /^no-such-program was not found: install it, for example with apt-get install redis-server\./,
     );
   }, 120_000);
 });
 
-describe('a process that was written down', () => {
+describe('a recorded process', () => {
   it('is stopped by the next start', async () => {
     const server = await redisServer({ directory: join(root, 'redis'), port: await freePort(), cacheDirectory });
     const orphan = await startAndOrphan(server);
@@ -273,7 +275,7 @@ describe('a process that was written down', () => {
     const record = JSON.parse(readFileSync(file, 'utf8'));
     writeFileSync(file, JSON.stringify({ ...record, identity: 'an earlier start' }));
     expect(await stopRecorded(file, 1_000)).toBe(false);
-    // As on macOS, which has no /proc.
+    // macOS has no /proc and uses ps.
     expect(identityByPs(process.pid)).toMatch(/^[A-Z][a-z]{2} [A-Z][a-z]{2} \d+ [\d:]{8} \d{4}$/);
     expect(psFields(process.pid, 'command')).toContain(process.execPath);
     expect(identityByPs(2 ** 22 + 1)).toBeNull();

@@ -1,17 +1,17 @@
 // @ts-check
-// How NATS and Redis are had. Plain JavaScript for any Node.js from 20 on: `npm run doctor` says it before anything is installed.
+// Finds NATS and Redis. Plain JavaScript for Node.js 20 or later, because `npm run doctor` runs before anything is installed.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Ways to get a server: on PATH, a Debian package unpacked here, built here by Go, or a container image.
+ * Way to get a server: on PATH, from an unpacked Debian package, built with Go, or as a container image.
  * @typedef {'path' | 'debian' | 'go' | 'docker'} Way
  */
 
 /**
  * Server to get.
  * @typedef {object} ServerSource
- * @property {string} program program's name
+ * @property {string} program name of the program
  * @property {string} image container image
  * @property {string} [goPackage] Go package of the program with its version, where Go can build it
  * @property {readonly [number, number]} [minimum] oldest usable version: major and minor
@@ -19,7 +19,7 @@ import { join } from 'node:path';
  */
 
 /**
- * What this machine has. `apt` is apt-get and dpkg-deb; `docker` may be installed without a running engine.
+ * Programs on this machine. `apt` is apt-get and dpkg-deb; `docker` may be installed without a running engine.
  * @typedef {{ platform: NodeJS.Platform } & Record<'onPath' | 'debianUnpacked' | 'apt' | 'goBuilt' | 'go' | 'docker', boolean>} Found
  */
 
@@ -36,8 +36,8 @@ export const natsSource = {
 export const redisSource = { program: 'redis-server', image: 'redis:8', setting: 'REDIS_URL' };
 
 /**
- * Returns the ways to get a server, best first: a program that is here, then a download. `refusal` says what to install if no way works.
- * Debian's programs need Linux, so that a folder copied to macOS has none.
+ * Returns the ways to get a server, best first: an installed program, then a download. `refusal` says what to install if no way works.
+ * Debian's programs need Linux, so an unpacked package does not count on macOS.
  * @param {ServerSource} server
  * @param {Found} found
  * @returns {{ ways: Way[], refusal: string }}
@@ -59,17 +59,17 @@ export function waysOf({ program, goPackage, setting }, found) {
   const build = canBuild ? ', install Go (https://go.dev/dl) to build it here' : '';
   return {
     ways: [...ways],
-    refusal: `${program} was not found: install ${program} with ${manager}${build}, start Docker, or set ${setting} to one that runs elsewhere.`,
+    refusal: `${program} was not found: install ${program} with ${manager}${build}, start Docker, or set ${setting} to a server that runs elsewhere.`,
   };
 }
 
 /**
- * Returns what this machine has of a server; looks at files alone.
+ * Returns what this machine has to run a server. Reads only files and starts no program.
  * @param {ServerSource} server
  * @param {string} cacheDirectory folder of downloaded and built programs
  * @returns {Found}
  */
-export function whatIsHere(server, cacheDirectory) {
+export function inspectMachine(server, cacheDirectory) {
   return {
     platform: process.platform,
     onPath: onPath(server.program) !== null,
@@ -82,7 +82,7 @@ export function whatIsHere(server, cacheDirectory) {
 }
 
 /**
- * Returns where Go puts a server that it builds: a folder for each version.
+ * Returns the folder for a server that Go builds, one per version.
  * @param {ServerSource} server
  * @param {string} cacheDirectory
  */
@@ -95,7 +95,7 @@ export function hasApt() {
 }
 
 /**
- * Returns a program's file on PATH, or in a folder where installers put programs without adding it to everybody's PATH.
+ * Returns a program's file on PATH, or in a folder that installers use without adding it to PATH.
  * @param {string} program
  * @returns {string | null}
  */

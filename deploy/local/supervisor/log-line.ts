@@ -1,9 +1,9 @@
 const levels: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };
 
-/** Fields that every line has, or that are in the text already. */
+/** Fields that are not repeated: every line has them, or the text already shows them. */
 const left = new Set(['level', 'time', 'service', 'msg', 'err', 'trace_id', 'span_id']);
 
-/** Returns a JSON line of a process for people: time of day, level, message, cause, then the other fields. Returns any other line as it is. */
+/** Returns a JSON log line in readable form: time of day, level, message, cause, then the other fields. Returns any other line unchanged. */
 export function readableLine(line: string): string {
   const { level, time, msg, err, ...fields } = parsed(line);
   const name = levels[Number(level)];
@@ -21,6 +21,6 @@ function parsed(line: string): Record<string, unknown> {
   try {
     return JSON.parse(line) as Record<string, unknown>;
   } catch {
-    return {}; // cut off, or no JSON
+    return {}; // truncated, or not JSON
   }
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { recordProcess, signalProcess, stopRecorded } from './process-record.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** Process run by the supervisor, or once by a test. */
+/** Process that the supervisor runs, or that a test runs once. */
 export interface ManagedProcess {
   name: string;
   command: string;
@@ -12,30 +12,30 @@ export interface ManagedProcess {
   /** The whole environment; nothing is inherited. */
   env: Record<string, string>;
   cwd: string;
-  /** User that it runs as, if not the caller. */
+  /** User that the process runs as; default: the caller. */
   owner?: { uid: number; gid: number } | undefined;
   /** Signal for a graceful shutdown. */
   stopSignal: NodeJS.Signals;
-  /** Process record, by which the next start finds an orphan. */
+  /** Process record. The next start reads it to find an orphan. */
   recordFile: string;
-  /** File for its output; without it the supervisor shows the output. */
+  /** File for the output. Without it the supervisor shows the output. */
   logFile?: string;
-  /** Runs before every start: creates its data, stops an orphan. Throws if it cannot be started. */
+  /** Runs before every start: creates data, stops an orphan. Throws if the process cannot start. */
   prepare?(): Promise<void>;
-  /** Returns whether it is ready. Never throws. */
+  /** Returns whether the process is ready. Never throws. */
   ready(): Promise<boolean>;
   /** Runs after a kill: removes what the process left behind. */
   cleanUp?(): Promise<void>;
 }
 
-/** Server of the platform (PostgreSQL, NATS, Redis) and its URL once it is ready. */
+/** Server of the platform (PostgreSQL, NATS, Redis) and the URL it has once it is ready. */
 export interface ServerProcess extends ManagedProcess {
   url: string;
 }
 
 /**
- * Starts the process in a session of its own, so that the terminal's Ctrl-C reaches only the launcher.
- * A failure to start (no such file, no permission) is emitted as the child's 'error' event.
+ * Starts the process in its own session, so that the terminal's Ctrl-C reaches only the launcher.
+ * The child emits 'error' when it cannot start (no such file, no permission).
  */
 export function spawnManaged(managed: ManagedProcess): ChildProcess {
   const options = { cwd: managed.cwd, env: managed.env, detached: true, ...managed.owner };
@@ -57,7 +57,7 @@ export function isAlive(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-/** Stops a child with its signal, after graceMs with SIGKILL to its whole group. Resolves true when the signal was enough. */
+/** Stops a child with its stop signal, then after graceMs with SIGKILL to its whole group. Resolves true when no SIGKILL was needed. */
 export async function stopChild(child: ChildProcess, managed: ManagedProcess, graceMs: number): Promise<boolean> {
   let orderly = true;
   if (isAlive(child) && child.pid !== undefined) {
@@ -74,7 +74,7 @@ export async function stopChild(child: ChildProcess, managed: ManagedProcess, gr
 }
 
 /**
- * Starts a server once, for a test run: resolves when it is ready; stop() ends it. It is not restarted when it dies.
+ * Starts a server once, for a test run. Resolves when the server is ready; stop() ends it. Does not restart a server that dies.
  * @throws Error with the end of its log if it does not respond within timeoutMs
  */
 export async function startServer(

@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname } from 'node:path';
 import { waitUntil } from './wait-until.ts';
 
-/** Record of a running process, by which a later start finds it when its parent was killed. */
+/** Record of a running process. A later start finds the process by it when the parent was killed. */
 export interface ProcessRecord {
   pid: number;
-  /** Boot and start time: a later process with the same id has another identity. */
+  /** Boot and start time, so that a later process with the same id has another identity. */
   identity: string;
   /** Signal for a graceful shutdown. */
   stopSignal: NodeJS.Signals;
@@ -20,7 +20,7 @@ function readText(file: string): string | null {
   }
 }
 
-/** Returns what tells a process from a later one with the same id; null when no such process runs (a zombie counts as ended). */
+/** Returns an identity that a later process with the same id does not have. Returns null when no such process runs; a zombie counts as ended. */
 export const processIdentity = process.platform === 'linux' ? identityByProc : identityByPs;
 
 function identityByProc(pid: number): string | null {
@@ -31,13 +31,13 @@ function identityByProc(pid: number): string | null {
   return `${readText('/proc/sys/kernel/random/boot_id')?.trim()}:${fields[19]}`;
 }
 
-/** As `processIdentity`, where there is no /proc: the time at which the process started, in whole seconds of UTC. */
+/** Like `processIdentity`, for systems without /proc: the time when the process started, in UTC to the second. */
 export function identityByPs(pid: number): string | null {
   const [state = 'Z', ...start] = psFields(pid, 'stat', 'lstart').split(/\s+/);
   return state === '' || state.startsWith('Z') ? null : start.join(' ');
 }
 
-/** Returns what ps says of a process, without headers; empty when no such process runs. */
+/** Returns the fields that ps prints for a process, without headers. Returns an empty string when no such process runs. */
 export function psFields(pid: number, ...fields: string[]): string {
   const args = ['-ww', ...fields.flatMap((field) => ['-o', `${field}=`]), '-p', String(pid)];
   const { stdout, error } = spawnSync('ps', args, {
@@ -65,7 +65,7 @@ export function runningRecord(file: string): ProcessRecord | null {
   return processIdentity(record.pid) === record.identity ? record : null;
 }
 
-/** Sends a signal to a process, or to its whole group for a negative id; false when there is none. */
+/** Sends a signal to a process, or to its whole group for a negative id. Returns false when none exists. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
@@ -75,7 +75,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Stops the recorded process if it still runs (its own signal, then SIGKILL after graceMs) and removes the record. */
+/** Stops the recorded process if it still runs (stop signal, then SIGKILL after graceMs) and removes the record. */
 export async function stopRecorded(file: string, graceMs: number): Promise<boolean> {
   const record = runningRecord(file);
   if (record !== null) {

@@ -29,7 +29,7 @@ describe('the supervisor', () => {
   const pidOf = (name: string) => Number(readFileSync(file(`${name}.pid`), 'utf8'));
   const starts = (name: string) => readFileSync(file(`${name}.starts`), 'utf8').length;
 
-  /** Returns a process that is ready once it wrote its id; on SIGTERM it records its name in `stopped` and runs `onStop`. */
+  /** Returns a process that is ready once it has written its id. On SIGTERM it appends its name to `stopped` and runs `onStop`. */
   function script(name: string, onStop = 'process.exit(0)', atStart = ''): ManagedProcess {
     const source = `
       const { appendFileSync, writeFileSync } = require('node:fs');
@@ -51,18 +51,18 @@ describe('the supervisor', () => {
     };
   }
 
-  it('starts a process again when it was killed, with a growing delay, and says so', async () => {
+  it('restarts a killed process with a growing delay, and says so', async () => {
     await supervisor.start([script('calendar')]);
     for (const delay of ['0.25', '0.5']) {
       const killed = pidOf('calendar');
       signalProcess(killed, 'SIGKILL');
       expect(await waitUntil(() => pidOf('calendar') !== killed, 60_000)).toBe(true);
-      expect(lines).toContain(`calendar ended with SIGKILL; starting it again in ${delay} s`);
+      expect(lines).toContain(`calendar exited with SIGKILL; restarting in ${delay} s`);
     }
     expect(starts('calendar')).toBe(3);
   });
 
-  it('stops the groups in the reverse order and starts nothing again', async () => {
+  it('stops the groups in reverse order and restarts nothing', async () => {
     await supervisor.start([script('postgres')]);
     await supervisor.start([script('calendar', 'setTimeout(() => process.exit(0), 200)')]);
     await supervisor.start([script('gateway')]);
@@ -75,10 +75,10 @@ describe('the supervisor', () => {
       false,
       false,
     ]);
-    expect(lines.filter((line) => line.includes('starting it again'))).toEqual([]);
+    expect(lines.filter((line) => line.includes('restarting in'))).toEqual([]);
   });
 
-  it('kills a process that ignores being asked to stop', async () => {
+  it('kills a process that ignores its stop signal', async () => {
     await supervisor.start([script('webhooks', '')]);
     const pid = pidOf('webhooks');
     await supervisor.stop();
@@ -86,7 +86,7 @@ describe('the supervisor', () => {
     expect(lines).toContain('webhooks did not stop within 1 s and was killed');
   });
 
-  it('kill ends all at once, also while stop is waiting', async () => {
+  it('kill() ends all processes at once, also while stop() waits', async () => {
     supervisor = createSupervisor({ write: (line) => lines.push(line), drainMs: 60_000 });
     await supervisor.start([script('webhooks', '')]);
     const stopping = supervisor.stop();
@@ -96,23 +96,23 @@ describe('the supervisor', () => {
     expect(processIdentity(pidOf('webhooks'))).toBeNull();
   });
 
-  it('gives up on a process that keeps ending before it is ready', async () => {
+  it('gives up on a process that keeps exiting before it is ready', async () => {
     const starting = supervisor.start([script('cdp', '', 'process.exit(3)')]);
-    await expect(starting).rejects.toThrow(/^cdp ended 5 times without getting ready: .*code 3/);
+    await expect(starting).rejects.toThrow(/^cdp exited 5 times before it was ready: .*code 3/);
     expect(starts('cdp')).toBe(5);
   });
 
-  it('says of a process that does not get ready in time that it printed nothing', async () => {
+  it('says that a process that is not ready in time printed nothing', async () => {
     supervisor = createSupervisor({ write: (line) => lines.push(line), drainMs: 1_000, readyTimeoutMs: 200 });
     const silent = { ...script('cdp'), args: ['-e', 'setInterval(() => {}, 1000)'], ready: async () => false };
     await expect(supervisor.start([silent])).rejects.toThrow(
-      'cdp was not ready after 0.2 s: it printed nothing; if this machine is busy, start it again',
+      'cdp was not ready after 0.2 s: it printed nothing; if this machine is busy, run npm start again',
     );
   });
 
   it('says so when the program does not exist', async () => {
     const missing = { ...script('cdp'), command: file('nothing-here') };
-    await expect(supervisor.start([missing])).rejects.toThrow(/could not be started \([^()]*ENOENT/);
+    await expect(supervisor.start([missing])).rejects.toThrow(/could not start \([^()]*ENOENT/);
   });
 
   it('prepares before every start', async () => {
@@ -124,7 +124,7 @@ describe('the supervisor', () => {
     expect(readFileSync(file('prepared'), 'utf8')).toBe('..');
   });
 
-  it("shows each line under its process's name, one in JSON as text, and which processes are awaited", async () => {
+  it("shows each line with its process's name, JSON lines as text, and the processes that are not ready", async () => {
     const json = { level: 40, time: '2026-11-30T10:11:12.000Z', service: 'cdp', job: 'x', err: { message: 'gone' } };
     const said: [string[], number][] = [];
     supervisor = createSupervisor({
@@ -143,7 +143,7 @@ describe('the supervisor', () => {
     ]);
   });
 
-  it('shows progress in one line of a terminal, elsewhere only what begins', () => {
+  it('replaces the progress line on a terminal, and prints only the first one elsewhere', () => {
     const shown = (isTTY: boolean) => {
       const texts: string[] = [];
       const terminal = createTerminal({ isTTY, columns: 27, write: (text: string) => texts.push(text) });
@@ -157,14 +157,14 @@ describe('the supervisor', () => {
     expect(shown(true)).toEqual([`${clear}Starting cdp, crm`, `${clear}Starting crm (1 of 2 ready`, `${clear}line\n`]);
   });
 
-  it('shows a log file of its own instead when there is one', async () => {
+  it('writes the output to the log file if the process has one', async () => {
     writeFileSync(file('nats.log'), 'of an earlier start');
     await supervisor.start([{ ...script('nats'), logFile: file('nats.log') }]);
     expect(readFileSync(file('nats.log'), 'utf8')).toMatch(/^hello\ncareful\n$/);
     expect(lines).toEqual([]);
   });
 
-  it('is stopped while it is starting', async () => {
+  it('can be stopped while it starts', async () => {
     const starting = supervisor.start([{ ...script('calendar'), ready: async () => false }]);
     const outcome = expect(starting).rejects.toThrow(/being stopped/);
     expect(await waitUntil(() => existsSync(file('calendar.pid')), 60_000)).toBe(true);

@@ -9,23 +9,23 @@ const longestDelayMs = 5_000;
 const aliveLongEnoughMs = 30_000;
 const exitsBeforeGivingUp = 5;
 
-/** Runs processes until it is stopped; restarts those that die. */
+/** Runs processes until stop() and restarts those that die. */
 export interface Supervisor {
   /**
-   * Starts processes in parallel; resolves when all are ready.
-   * @throws Error when one is not ready within readyTimeoutMs or ends five times before that, or when stop() was called first
+   * Starts processes in parallel. Resolves when all are ready.
+   * @throws Error when a process is not ready within readyTimeoutMs, when it exits five times before that, or after stop()
    */
   start(processes: ManagedProcess[]): Promise<void>;
-  /** Stops the groups in reverse start order: each by its signal, with SIGKILL after drainMs. */
+  /** Stops the groups in reverse start order: each process by its stop signal, then SIGKILL after drainMs. */
   stop(): Promise<void>;
-  /** Kills all with SIGKILL at once. */
+  /** Kills all processes with SIGKILL at once. */
   kill(): Promise<void>;
 }
 
 /**
- * @param options.write gets a line of output without its line end; drainMs, readyTimeoutMs in milliseconds
- * @param options.shown returns how a line that a process writes is shown; as it is unless given
- * @param options.progress is called when a group begins to start and whenever one of its processes is ready, with the names of those that are not
+ * @param options.write receives a line of output without its line end; drainMs, readyTimeoutMs in milliseconds
+ * @param options.shown formats a line that a process writes; default: unchanged
+ * @param options.progress is called when a group starts and whenever one of its processes is ready, with the names of the processes that are not
  */
 export function createSupervisor(options: {
   write(line: string): void;
@@ -101,7 +101,7 @@ class Member {
     const inTime = await waitUntil(ready, readyTimeoutMs);
     if (this.#retired) throw new Error('the platform is being stopped');
     if (this.#exits >= exitsBeforeGivingUp) {
-      throw new Error(`${this.managed.name} ended ${this.#exits} times without getting ready: ${this.#cause()}`);
+      throw new Error(`${this.managed.name} exited ${this.#exits} times before it was ready: ${this.#cause()}`);
     }
     if (!inTime)
       throw new Error(`${this.managed.name} was not ready after ${readyTimeoutMs / 1_000} s: ${this.#cause()}`);
@@ -128,7 +128,7 @@ class Member {
     if (this.managed.logFile !== undefined) return `\n${logTail(this.managed)}`;
     if (this.#lastFailure !== '') return this.#lastFailure;
     if (this.#hasOutput) return 'its output is above';
-    return 'it printed nothing; if this machine is busy, start it again, which goes on from here';
+    return 'it printed nothing; if this machine is busy, run npm start again, which continues from here';
   }
 
   #launch(): void {
@@ -149,8 +149,8 @@ class Member {
       if (performance.now() - startedAt > aliveLongEnoughMs) this.#delayMs = firstDelayMs;
       this.#ended(what);
     };
-    child.once('error', (error) => report(`could not be started (${error.message})`));
-    child.once('exit', (code, signal) => report(`ended with ${signal ?? `code ${code}`}`));
+    child.once('error', (error) => report(`could not start (${error.message})`));
+    child.once('exit', (code, signal) => report(`exited with ${signal ?? `code ${code}`}`));
   }
 
   #ended(what: string): void {
@@ -158,7 +158,7 @@ class Member {
     this.#lastFailure = what;
     if (this.#retired) return;
     const log = this.managed.logFile === undefined ? '' : ` (log: ${this.managed.logFile})`;
-    this.#write(`${this.managed.name} ${what}${log}; starting it again in ${this.#delayMs / 1_000} s`);
+    this.#write(`${this.managed.name} ${what}${log}; restarting in ${this.#delayMs / 1_000} s`);
     this.#restart = setTimeout(() => this.#launch(), this.#delayMs);
     this.#delayMs = Math.min(this.#delayMs * 2, longestDelayMs);
   }

@@ -1,11 +1,11 @@
-/** Output of the launcher: lines and, on a terminal, one status below them that the next line or status replaces. */
+/** Output of the launcher: lines and, on a terminal, one status below them. The next line or status replaces the status. */
 export interface Terminal {
   write(line: string): void;
-  /** Shows which of `all` processes that start together are not ready yet; where nothing can be replaced only at first, as a line. */
+  /** Shows which of `all` processes of a group are not ready. Output that is not a terminal gets this once, as a line. */
   starting(waiting: string[], all: number): void;
 }
 
-/** @param stream standard output; isTTY says whether text can be replaced, within its columns */
+/** @param stream standard output; only a TTY allows to replace the status, which is cut to its columns */
 export function createTerminal(stream: { isTTY?: boolean; columns?: number; write(text: string): unknown }): Terminal {
   const clear = stream.isTTY ? '\r\x1b[K' : '';
   return {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Polls every intervalMs until the condition holds; returns true then, false after timeoutMs. */
+/** Polls every intervalMs. Returns true once the condition holds, false after timeoutMs. */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,

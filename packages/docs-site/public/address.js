@@ -1,7 +1,7 @@
-// Guides write https://api.example.com for the platform's address. A reader sees the address under which they read, and copies it too.
+// Guides use https://api.example.com as the platform's address. Readers see and copy the address of their own platform.
 const placeholder = 'https://api.example.com';
 
-/** Replaces the address in an element whose text is divided into many nodes, as colours divide code. */
+/** Replaces the address in an element, even if syntax highlighting splits it into several text nodes. */
 function replaceIn(element) {
   const start = element.textContent.indexOf(placeholder);
   if (start === -1) return;

@@ -1,4 +1,4 @@
-// A table that is wider than the page scrolls by itself. While it does, the keyboard can reach and scroll it.
+// A table that is wider than the page scrolls by itself. A tabindex then makes it reachable by keyboard.
 const mark = (table) => {
   if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
   else table.removeAttribute('tabindex');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Returns the released OpenAPI document: the platform serves the same at /v1/openapi.json. */
+/** Returns the released OpenAPI document, which the platform also serves at /v1/openapi.json. */
 export function readDocument(): Document {
   return JSON.parse(
     readFileSync(join(import.meta.dirname, '../../../docs/reference/openapi.json'), 'utf8'),
@@ -62,12 +62,12 @@ export interface Reference {
   $ref: string;
 }
 
-/** Returns what a reference names, with what stands beside the reference in place of its own; the value itself if it is no reference. */
+/** Returns the target of a reference, overridden by the reference's sibling fields, or the value itself if it is not a reference. */
 export function resolve<T extends object>(document: Document, value: T | Reference): T {
   if (!('$ref' in value)) return value;
   const { $ref, ...beside } = value;
   const [, , kind, name] = $ref.split('/') as [string, string, keyof Document['components'], string];
   const found = document.components[kind]?.[name] as T | undefined;
-  if (found === undefined) throw new Error(`docs/reference/openapi.json: there is no ${$ref}`);
+  if (found === undefined) throw new Error(`docs/reference/openapi.json: ${$ref} does not exist`);
   return { ...found, ...beside };
 }

@@ -15,12 +15,12 @@ it('has the groups in the order of the document', () => {
   expect(groups).toEqual(document.tags.map(({ name }) => name));
 });
 
-it('says what the fields of an operation mean, one level deep, in what is sent and in what comes back', () => {
+it('describes the fields of requests and responses, one level deep', () => {
   const [, sending] = writeReference(document).split('{ #sendMessage }');
   const [request, response] = sending!.split('\n### ', 1)[0]!.split('**Response 202**');
   expect(request).toContain('- `channels` (array of object, required): Channels to try, in order;');
   expect(request).toContain('\n  - `channel` (`whatsapp`, `sms`, `email`, required): Must be set up;');
-  // The description stands beside a reference.
+  // The description is a sibling of a reference.
   expect(request).toMatch(/^- `purpose` \(`\w+`, `\w+`\): A marketing message is sent only if/m);
   expect(response).toMatch(/^- `status` \(`scheduled`, .*`refused`\): `sent`: a provider accepted it;/m);
   expect(response).toMatch(/^- `contact` \(object or null\): The recipient/m);
@@ -31,7 +31,7 @@ it('has no field without a description', () => {
   expect(writeReference(document).match(/^ *- `\w+` \(.*\): $/gm) ?? []).toEqual([]);
 });
 
-it('says of an operation its request, scope, client call, parameters, fields and errors', () => {
+it('describes the request, scope, client call, parameters, fields and errors of an operation', () => {
   const { text } = sectionsOf(document).find(({ operation }) => operation.operationId === 'rotateApiKey')!;
   expect(text).toContain('`POST /v1/keys/{key_id}/rotate`');
   expect(text).toContain('**Scope:** `account:write` · **Client:** `client.keys.rotate`');

@@ -1,8 +1,8 @@
 import { type Document, type Operation, type Parameter, type Reference, resolve, type Schema } from './api-document.ts';
 
 /**
- * Returns the reference as Markdown: every operation in the document's order, under a heading with its `operationId` as anchor. Searches,
- * readers without JavaScript and assistants read it; in a browser the interactive reference takes its place.
+ * Returns the reference as Markdown: every operation in the document's order, under a heading with its `operationId` as anchor. Search,
+ * assistants and readers without JavaScript use it. In a browser the interactive reference replaces it.
  */
 export function writeReference(document: Document): string {
   const introduction = document.info.description.replaceAll('{base_url}', 'https://api.example.com');
@@ -62,7 +62,7 @@ function sectionOf(document: Document, { path, method, operation }: Place): stri
   return `${paragraphs.filter((each) => each).join('\n\n')}\n`;
 }
 
-/** Returns the fields of what an operation answers when it succeeds. */
+/** Returns the fields of an operation's success response. */
 function responseOf(document: Document, { operation }: Place): string {
   const [status, response] = Object.entries(operation.responses).find(([each]) => each < '300')!;
   const lines = fieldLines(document, contentOf(resolve(document, response)), { isSent: false });
@@ -80,8 +80,8 @@ const contentOf = (body?: { content?: Record<string, { schema?: Schema | Referen
   Object.values(body?.content ?? {})[0]?.schema;
 
 /**
- * Returns a line for each field of a value, and below it, indented, for those of the objects in it. Deeper ones are left out. What must be
- * there is said of what is sent alone.
+ * Returns a line for each field of a value, and an indented line for each field of its objects. Deeper fields are left out. Only
+ * fields of requests are marked as required.
  */
 function fieldLines(
   document: Document,
@@ -98,7 +98,7 @@ function fieldLines(
   });
 }
 
-/** Returns the object that a value is, or may be, or has in a list. */
+/** Returns the object schema of a value: itself, its only object variant, or its list items'. */
 function objectIn(document: Document, value: Schema | Reference | undefined): Schema | undefined {
   if (!value) return undefined;
   const schema = resolve<Schema>(document, value);
@@ -108,7 +108,7 @@ function objectIn(document: Document, value: Schema | Reference | undefined): Sc
   return objects.length === 1 ? objects[0] : undefined;
 }
 
-/** Returns the type of a value in a few words, such as "string or null" or "array of integers". */
+/** Returns a short type name of a value, such as "string or null" or "array of integer". */
 function typeOf(document: Document, value: Schema | Reference): string {
   const schema = resolve<Schema>(document, value);
   const { type, format, items, enum: values = schema.const === undefined ? undefined : [schema.const] } = schema;
@@ -120,7 +120,7 @@ function typeOf(document: Document, value: Schema | Reference): string {
   return format ?? [type].flat().join(' or ');
 }
 
-/** Returns the status of each error with its codes, which the responses have as their descriptions. */
+/** Returns each error status with its codes, which are the responses' descriptions. */
 function errorsOf(document: Document, { responses }: Operation): string[] {
   return Object.entries(responses)
     .filter(([status]) => Number(status) >= 400)
@@ -130,7 +130,7 @@ function errorsOf(document: Document, { responses }: Operation): string[] {
     });
 }
 
-/** Returns a text as one line of a list. */
+/** Joins the lines of a text into one. */
 const oneLine = (text: string) =>
   text
     .split('\n')

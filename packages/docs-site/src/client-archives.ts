@@ -7,8 +7,8 @@ import { pack } from 'tar-stream';
 import { root } from './pages.ts';
 
 /**
- * Builds the TypeScript client and puts its package at `client.tgz`, from where npm installs it, and at `client-<version>.tgz`, whose bytes lock
- * files can pin. Throws with the build's output if it fails.
+ * Builds the TypeScript client and writes its package to `client.tgz`, from which npm installs it, and to `client-<version>.tgz`, which lock
+ * files can pin. Throws an Error with the build's output if the build fails.
  */
 export function packClient(dist: string): void {
   const folder = join(root, 'packages/client');
@@ -16,15 +16,15 @@ export function packClient(dist: string): void {
     encoding: 'utf8',
     timeout: 120_000,
   });
-  if (status !== 0) throw new Error(`packages/client was not built: ${error?.message ?? `${stdout}${stderr}`}`);
+  if (status !== 0) throw new Error(`packages/client cannot be built: ${error?.message ?? `${stdout}${stderr}`}`);
   const [archive] = globSync('dist/*.tgz', { cwd: folder });
-  if (archive === undefined) throw new Error('packages/client/build.ts made no dist/*.tgz');
+  if (archive === undefined) throw new Error('packages/client/build.ts wrote no dist/*.tgz');
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
   for (const name of ['client', `client-${version}`]) copyFileSync(join(folder, archive), join(dist, `${name}.tgz`));
 }
 
 /**
- * Packs the sources of the Python client into `client-python.tar.gz`, from where pip builds and installs it, and into
+ * Packs the sources of the Python client into `client-python.tar.gz`, from which pip builds and installs it, and into
  * `client-python-<version>.tar.gz`. The bytes are the same for the same sources. Needs no Python.
  */
 export async function packPythonClient(dist: string): Promise<void> {

@@ -6,8 +6,8 @@ const tag = /<[a-z][^<>]*>/g;
 const styleAttribute = / style="([^"]*)"/;
 
 /**
- * Makes the pages work without `unsafe-inline`: moves their style attributes, most of them colours of code, into a style sheet, and writes
- * `csp.json` with the hashes of their inline scripts, for the gateway's policy.
+ * Makes the pages work without `unsafe-inline`. Moves style attributes, mostly colors of code, into a style sheet, and writes
+ * `csp.json` with the hashes of inline scripts for the gateway's policy.
  */
 export function writeContentPolicy(dist: string): void {
   const classes = new Map<string, string>();
@@ -20,7 +20,7 @@ export function writeContentPolicy(dist: string): void {
   }
   const [sheet] = globSync('_astro/common.*.css', { cwd: dist });
   if (sheet === undefined)
-    throw new Error('Astro wrote no _astro/common.*.css, to which the styles of attributes are added');
+    throw new Error('Astro wrote no _astro/common.*.css, which must exist so that moved styles can be appended');
   appendFileSync(join(dist, sheet), [...classes].map(([style, name]) => `.${name}{${style}}`).join('\n'));
   writeFileSync(join(dist, 'csp.json'), `${JSON.stringify({ 'script-src': [...scripts].sort() }, null, 2)}\n`);
 }
@@ -32,7 +32,7 @@ function withClass(written: string, classes: Map<string, string>): string {
   const [attribute, style] = styleAttribute.exec(written) ?? [];
   if (attribute === undefined || style === undefined) return written;
   const rest = written.replace(attribute, '');
-  // The keys of the search, which a script shows again by removing the style: site.css hides them in any case.
+  // The search's key hint. A script would show it by removing the style, but site.css always hides it.
   if (style === 'display: none;') return rest;
   const name = classes.get(style) ?? `s${classes.size}`;
   classes.set(style, name);

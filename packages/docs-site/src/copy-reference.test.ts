@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import { copyReference } from './copy-reference.ts';
 import { referenceHead } from './reference/head.ts';
 
-it('the built site has all that the page of the reference loads, and no tests', async () => {
+it('the built site has all files that the reference page loads, and no tests', async () => {
   const dist = mkdtempSync(join(tmpdir(), 'dist-'));
   try {
     await copyReference(dist);

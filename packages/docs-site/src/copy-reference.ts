@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fastifyApiReference from '@scalar/fastify-api-reference';
 
 /**
- * Puts all that the page of the reference loads into a built site: our own scripts and styles, and `reference/scalar.js`, which draws the
- * reference. They need no bundler: browsers load them as they are.
+ * Copies all files that the reference page loads into a built site: our own scripts and styles, and `reference/scalar.js`, which renders the
+ * reference. Browsers load them without a bundler.
  */
 export async function copyReference(dist: string): Promise<void> {
   const folder = join(dist, 'reference');
@@ -24,8 +24,8 @@ interface Reply {
 }
 
 /**
- * Returns Scalar's script. The plugin has it as text, and serves it at one of its routes. `@scalar/api-reference` has it as a file, but
- * installs 280 packages of 310 MB, none of which the built script needs.
+ * Returns Scalar's script, which the Fastify plugin serves at one of its routes. `@scalar/api-reference` has the script as a file, but
+ * installs 280 packages (310 MB) that the built script does not need.
  */
 function scalarScript(): string {
   const routes: Route[] = [];
@@ -33,7 +33,10 @@ function scalarScript(): string {
   const register = fastifyApiReference as unknown as (to: object, options: object, done: () => void) => void;
   register(server, { configuration: { url: '/v1/openapi.json' } }, () => undefined);
   const route = routes.find(({ url }) => url.endsWith('.js'));
-  if (!route) throw new Error('@scalar/fastify-api-reference has no route for its script any more');
+  if (!route)
+    throw new Error(
+      '@scalar/fastify-api-reference has no route for its script: adapt copy-reference.ts to its version',
+    );
   let script = '';
   const reply: Reply = {
     header: () => reply,

@@ -2,8 +2,8 @@ import { globSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * Moves each page from `quickstart/index.html` to `quickstart.html`. Astro writes the second form itself, but then puts `.html` into every
- * link and into the search's results.
+ * Moves each page from `quickstart/index.html` to `quickstart.html`. Astro can write the second form, but then adds `.html` to every
+ * link and search result.
  */
 export function flattenPages(dist: string): void {
   for (const file of globSync('*/index.html', { cwd: dist })) {

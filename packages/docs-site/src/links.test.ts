@@ -23,7 +23,7 @@ it('finds every relative link outside code, with its line', () => {
   ]);
 });
 
-it('changes targets and nothing else', () => {
+it('changes only targets', () => {
   expect(withLinks(text, ({ target }) => target)).toBe(text);
   expect(withLinks(text, ({ target }) => `/docs/${target}`)).toContain(
     'goes on](/docs/paging.md), or [below](/docs/#next)',

@@ -1,16 +1,16 @@
-/** A relative link of a Markdown text, or one within the text. */
+/** Relative link in a Markdown text, or link within the text. */
 export interface Link {
-  /** The link as it is written, such as `webhooks.md#retries`. */
+  /** Link as written, such as `webhooks.md#retries`. */
   target: string;
   /** The part before `#`; empty for a link within the text. */
   file: string;
-  /** `#` and the part after it; empty without. */
+  /** `#` and the part after it; empty if missing. */
   hash: string;
-  /** Number of the line in the text, from 1. */
+  /** Line number in the text, from 1. */
   line: number;
 }
 
-/** The end of a Markdown link, the text of which may stand on the lines before; or a definition of a link. */
+/** Target of a Markdown link, whose text may begin on an earlier line, or of a link definition. */
 const linkEnd = /(?<=\]\(|^\[[^\]\n]+\]: +)([^()\s]+)(?=\)|\s*$)/gm;
 
 /** Returns the relative links of a Markdown text, without those in code. */
@@ -39,7 +39,7 @@ export function withLinks(text: string, replace: (link: Link) => string): string
   return result + text.slice(end);
 }
 
-/** Returns the text with blanks instead of its code, so that every other character stays where it is. */
+/** Returns the text with spaces in place of code, so that all other characters keep their positions. */
 function withoutCode(text: string): string {
   let fence: string | undefined;
   const lines = text.split('\n').map((line) => {

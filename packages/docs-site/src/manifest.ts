@@ -1,11 +1,11 @@
-/** A public page: a Markdown file in `docs`, whose address on the site is its name without `.md`. */
+/** Public page: a Markdown file in `docs`. Its path on the site is its name without `.md`. */
 export interface ListedPage {
   file: string;
-  /** Short name in the navigation; the page's own heading may say more. */
+  /** Short name in the navigation. The page's own heading may be longer. */
   title: string;
   /** One sentence for search engines, assistants and the home page. */
   summary: string;
-  /** Words that readers search for and that the page's text lacks. The search finds them; no reader sees them. */
+  /** Words that readers search for and that the page's text lacks. Only the search index has them. */
   keywords?: string;
 }
 
@@ -20,7 +20,7 @@ export const siteTitle = 'Customer Platform';
 /** Path of the site on the public port, without a trailing slash. */
 export const base = '/docs';
 
-/** The page that is drawn from the OpenAPI document, below the guides in the navigation. */
+/** The page rendered from the OpenAPI document, below the guides in the navigation. */
 export const referencePage: ListedPage = {
   file: 'reference.md',
   title: 'API reference',
@@ -35,7 +35,7 @@ export const groups: readonly Group[] = [
       {
         file: 'index.md',
         title: 'Overview',
-        summary: 'What the platform does, the first request, and where to read on.',
+        summary: 'What the platform does, the first request, and what to read next.',
         keywords: 'home start documentation',
       },
       {
@@ -47,7 +47,7 @@ export const groups: readonly Group[] = [
       {
         file: 'concepts.md',
         title: 'Concepts',
-        summary: 'Accounts, sandboxes, keys, contacts and modules, and the life of what they hold.',
+        summary: 'Accounts, sandboxes, keys, contacts and modules, and the lifecycles of their resources.',
         keywords: 'glossary terms account workspace teammate member status states lifecycle diagram',
       },
     ],
@@ -64,7 +64,7 @@ export const groups: readonly Group[] = [
       {
         file: 'errors.md',
         title: 'Errors',
-        summary: 'The error body, each code, and which requests to repeat.',
+        summary: 'The error body, each code, and which requests to retry.',
         keywords: 'exception failure status code 400 401 403 404 409 422 429 500 503 retry validation',
       },
       {
@@ -112,7 +112,7 @@ export const groups: readonly Group[] = [
       {
         file: 'agents.md',
         title: 'AI agents',
-        summary: 'Agents that reply to customers by plans, which a person approves.',
+        summary: 'Agents that reply to customers by plans that a person approves.',
         keywords: 'assistant bot llm ai model openai anthropic prompt knowledge rag approval plan tokens cost',
       },
       {
@@ -143,7 +143,7 @@ export const groups: readonly Group[] = [
       {
         file: 'webhooks.md',
         title: 'Webhooks',
-        summary: 'Receive events at your URL, verify their signature, and have failed ones sent again.',
+        summary: 'Receive events at your URL, verify their signatures, and redeliver failed ones.',
         keywords: 'webhook signature verify hmac secret whsec endpoint callback redelivery replay signing',
       },
       {
@@ -160,7 +160,7 @@ export const groups: readonly Group[] = [
       {
         file: 'sandbox.md',
         title: 'Sandbox and clock',
-        summary: 'Test without reaching anybody, and fast-forward time.',
+        summary: 'Test without contacting anyone, and fast-forward time.',
         keywords: 'test mode testing simulate time travel clock advance fake cp_test',
       },
       {
@@ -201,12 +201,12 @@ export const lastPages: readonly ListedPage[] = [
   },
 ];
 
-/** Every page of the site but the reference. */
+/** Every page of the site except the reference. */
 export const guides: readonly ListedPage[] = [...groups.flatMap(({ pages }) => pages), ...lastPages];
 
 /**
- * Addresses of files in `docs/reference`, which are generated for readers of the sources: the site has the same on other pages. Paths
- * that begin with a slash are addresses of the public port, the others are pages of the site.
+ * Replacements for files in `docs/reference`, which are for readers of the sources. Other pages of the site have the same content. Paths
+ * with a leading slash are paths on the public port, the others are pages of the site.
  */
 export const elsewhere: Readonly<Record<string, string>> = {
   'reference/operations.md': 'reference.md',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { groups, type ListedPage, lastPages, referencePage, siteTitle } from './manifest.ts';
 import { bodyFor, type Page, pathOf } from './pages.ts';
 
-/** Writes each page as Markdown, and `llms.txt` (llmstxt.org), which lists them: both are for assistants. */
+/** Writes each page as Markdown, and `llms.txt` (llmstxt.org), which lists the pages. Both are for assistants. */
 export function writeMarkdown(dist: string, pages: readonly Page[]): void {
   for (const page of pages) writeFileSync(join(dist, page.file), markdownOf(page));
   writeFileSync(join(dist, 'llms.txt'), `${linesOfContents().join('\n')}\n`);
@@ -11,7 +11,7 @@ export function writeMarkdown(dist: string, pages: readonly Page[]): void {
 
 function markdownOf(page: Page): string {
   const body = bodyFor(page, '.md');
-  // Anchors of the generated page are no Markdown that others read.
+  // The generated page's anchors are not standard Markdown.
   const text = page.file === referencePage.file ? body.replaceAll(/^(##+ .*) \{ #[\w/]+ \}$/gm, '$1') : body;
   return `# ${page.heading}\n${text}`;
 }
@@ -23,13 +23,13 @@ function linesOfContents(): string[] {
     '',
     '> Appointments, AI agents, customer data, orders, deals, messages and webhooks behind one HTTP API of JSON.',
     '',
-    "Examples write https://api.example.com for this installation's address, which is the one that served this file. A key that begins with `cp_test_` acts on a sandbox, where nothing reaches anybody.",
+    "Examples use https://api.example.com as this installation's address. Replace it with the address that served this file. A key that begins with `cp_test_` acts on a sandbox, from which no message leaves the platform.",
     ...groups.flatMap(({ label, pages }) => ['', `## ${label}`, '', ...pages.map(lineOf)]),
     '',
     '## Reference',
     '',
     lineOf(referencePage),
-    '- [OpenAPI document](/v1/openapi.json): The same for programs, OpenAPI 3.1.',
+    '- [OpenAPI document](/v1/openapi.json): The reference for programs, OpenAPI 3.1.',
     '',
     '## Optional',
     '',

@@ -5,7 +5,7 @@ import { groups, referencePage, siteTitle } from './manifest.ts';
 import { bodyFor, docs, type Page, pageBehind, pathOf, readPages, whereOf } from './pages.ts';
 import { referenceHead } from './reference/head.ts';
 
-/** The corner of a table whose rows have headings too: to screen readers a header without text says nothing. */
+/** Empty corner cell of a table with row headings. Becomes a data cell, because an empty header confuses screen readers. */
 const emptyHeader = /<th([^<>]*)><\/th>/g;
 
 /** Loads the listed pages into Starlight. Throws if a link leads to a heading that its page does not have. */
@@ -37,15 +37,15 @@ export function pageLoader(): Loader {
   };
 }
 
-/** Returns what a reader finds where there is no page: links to the first pages, and to the reference. */
+/** Returns the body of the 404 page: links to the first pages and to the reference. */
 function notFoundBody(): string {
   const links = [...groups[0]!.pages, referencePage].map(
     ({ file, title, summary }) => `- [${title}](${pathOf(file)}): ${summary}`,
   );
-  return `There is no page at this address. Search for it above, or go on here:\n\n${links.join('\n')}\n`;
+  return `There is no page at this address. Search above, or continue here:\n\n${links.join('\n')}\n`;
 }
 
-/** Returns what Starlight needs to know of a page. */
+/** Returns a page's front matter for Starlight. */
 function dataOf({ file, heading, summary, keywords }: Page): Record<string, unknown> {
   const isReference = file === referencePage.file;
   const known = keywords

@@ -11,19 +11,19 @@ export const root = join(import.meta.dirname, '../../..');
 /** Folder of the pages' sources. */
 export const docs = join(root, 'docs');
 
-/** A page as it is read: its Markdown, and where its links lead. */
+/** Page with its Markdown and its links. */
 export interface Page extends ListedPage {
-  /** Path of the page below the site's, `index` for the home page. */
+  /** Path of the page below the site's path; `index` for the home page. */
   slug: string;
   /** Text of the first heading. */
   heading: string;
-  /** Markdown below the first heading, as it stands in the source. */
+  /** Markdown below the first heading, unchanged. */
   body: string;
   links: readonly Link[];
 }
 
 /**
- * Returns the listed pages of a folder, and the reference. Throws one error that names every page that is missing, or every link that leads
+ * Returns the listed pages of a folder, and the reference. Throws an Error that names all missing pages, or all links that lead
  * nowhere.
  */
 export function readPages(folder = docs): Page[] {
@@ -46,23 +46,23 @@ function pageOf(listed: ListedPage, source: string): Page {
   return { ...listed, slug: listed.file.replace(/\.md$/, ''), heading, body, links: linksOf(body) };
 }
 
-/** Returns a sentence for each relative link of a page that leads to no page and no picture. */
+/** Returns a sentence for each relative link of a page that leads neither to a page nor to a picture. */
 function faultsOf(page: Page): string[] {
   return page.links
     .filter(({ file }) => file !== '' && addressOf(file, '') === undefined)
-    .map((link) => `${whereOf(page, link)}: ${link.target} is no page of the site and no picture in docs/images`);
+    .map((link) => `${whereOf(page, link)}: ${link.target} must be a page of the site or a picture in docs/images`);
 }
 
-/** Returns where a link stands in the sources: the body begins on the second line. */
+/** Returns the position of a link in the sources. The body begins on line 2. */
 export const whereOf = ({ file }: Page, { line }: Link) => `docs/${file}:${line + 1}`;
 
-/** Returns the file of the page that a link leads to, the page's own for `#…`; undefined if it leads to no page. */
+/** Returns the file of a link's target page, which for `#…` is the page itself; undefined if the target is not a page. */
 export function pageBehind(page: Page, { file }: Link): string | undefined {
   const target = elsewhere[file] ?? file;
   return file === '' ? page.file : isPage(target) ? target : undefined;
 }
 
-/** Returns the body with links that work on the site; `suffix` is `.md` where they are to lead to pages as Markdown. */
+/** Returns the body with links that work on the site. With the suffix `.md` links lead to Markdown pages. */
 export function bodyFor(page: Page, suffix: '' | '.md'): string {
   return withLinks(page.body, (link) =>
     link.file === '' ? link.target : `${addressOf(link.file, suffix)}${link.hash}`,
@@ -77,7 +77,7 @@ export function pathOf(file: string, suffix: '' | '.md' = ''): string {
   return `${base}/${file.replace(/\.md$/, suffix)}`;
 }
 
-/** Returns the path of what a relative link names; undefined if the site does not have it. */
+/** Returns the path of a relative link's target; undefined if the site does not have it. */
 function addressOf(file: string, suffix: '' | '.md'): string | undefined {
   const target = elsewhere[file] ?? file;
   if (target.startsWith('/')) return target;

@@ -6,8 +6,8 @@ import { type Section, sectionsOf } from './api-reference.ts';
 import { referencePage } from './manifest.ts';
 
 /**
- * Writes the search index anew, with an entry for each operation of the reference. Starlight's own has the whole reference as one page, of
- * which a search shows three headings at most.
+ * Rewrites the search index with an entry for each operation of the reference. Starlight's index has the reference as one page, of
+ * which a search shows at most three headings.
  */
 export async function writeSearchIndex(dist: string): Promise<void> {
   const folder = join(dist, 'pagefind');
@@ -22,7 +22,7 @@ export async function writeSearchIndex(dist: string): Promise<void> {
   }
 }
 
-/** Returns what is searched of an operation. Its method and path are shown first. */
+/** Returns the search record of an operation. Its method and path come first. */
 function recordOf({ operation, text }: Section) {
   const { operationId, summary, 'x-client-name': clientName } = operation;
   return {
@@ -33,8 +33,8 @@ function recordOf({ operation, text }: Section) {
   };
 }
 
-/** Returns an answer of Pagefind, which reports failures in a list. */
+/** Returns a response of Pagefind. Throws if it lists errors. */
 function checked<T extends { errors: string[] }>(answer: T): T {
-  if (answer.errors.length > 0) throw new Error(`The search index was not written: ${answer.errors.join('; ')}`);
+  if (answer.errors.length > 0) throw new Error(`Pagefind cannot write the search index: ${answer.errors.join('; ')}`);
   return answer;
 }

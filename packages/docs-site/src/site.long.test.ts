@@ -23,9 +23,9 @@ afterAll(async () => {
   await site?.close();
 });
 
-/** Opens a page of the site, and collects what its policy refuses, what it lacks, and what it asks for elsewhere. */
+/** Opens a page of the site, and collects policy violations, missing files and requests to other hosts. */
 async function openPage(path: string, options: { scheme?: 'light' | 'dark'; width?: number } = {}) {
-  // The first page that the browser opens is not the one that is tested: listeners come after it.
+  // Opens another page first, so that the listeners are set before the tested page loads.
   const page = await browser.open(`${site.url}/docs/404`, options);
   const faults: string[] = [];
   page.on('console', (message: ConsoleMessage) => {
@@ -38,7 +38,7 @@ async function openPage(path: string, options: { scheme?: 'light' | 'dark'; widt
   return { page, faults };
 }
 
-/** Has axe apply its rules but `disabled` ones. */
+/** Runs axe with all rules except `disabled`. */
 async function expectAccessible(page: Page, disabled: string[] = []): Promise<void> {
   await page.evaluate(axe);
   const rules = Object.fromEntries(disabled.map((rule) => [rule, { enabled: false }]));
@@ -54,15 +54,12 @@ const screens = [
 ] as const;
 
 describe.each(screens)('in %s, %i px wide', (scheme, width) => {
-  it.each(paths)(
-    '%s has nothing that axe finds, and nothing that its policy refuses or its width hides',
-    async (path) => {
-      const { page, faults } = await openPage(path, { scheme, width });
-      await expectAccessible(page);
-      expect(faults).toEqual([]);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    },
-  );
+  it.each(paths)('%s has no axe violations, no policy violations and no horizontal overflow', async (path) => {
+    const { page, faults } = await openPage(path, { scheme, width });
+    await expectAccessible(page);
+    expect(faults).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+  });
 });
 
 it('shows the navigation on a phone once its button is pressed', async () => {
@@ -74,7 +71,7 @@ it('shows the navigation on a phone once its button is pressed', async () => {
   await page.waitForURL('**/docs/quickstart');
 });
 
-/** Words that readers search for, and the pages of which one is to be the first result. */
+/** Words that readers search for, and the pages of which one must be the first result. */
 const searches: [word: string, ...paths: string[]][] = [
   ['signature', '/docs/webhooks'],
   ['bulk', '/docs/customer-data', '/docs/command-line'],
@@ -111,14 +108,14 @@ it('finds an operation of the reference at its own heading', async () => {
   expect(await page.locator(resultLink).first().getAttribute('href')).toBe('/docs/reference#rotateApiKey');
 });
 
-it('the results of a search have nothing that axe finds', async () => {
+it('search results have no axe violations', async () => {
   const { page } = await openPage('/docs');
   await search(page, 'webhook');
   // Pagefind names its field by a title and a placeholder, without a label.
   await expectAccessible(page, ['label-title-only']);
 });
 
-it('shows the address under which it is read in its commands', async () => {
+it("shows the page's address in its commands", async () => {
   const { page } = await openPage('/docs');
   await page.getByText(`npm install ${site.url}/docs/client.tgz`).waitFor();
   expect(await page.getByText('https://api.example.com').count()).toBe(0);
@@ -126,7 +123,7 @@ it('shows the address under which it is read in its commands', async () => {
   expect(copied).toContain(`npm install ${site.url}/docs/client.tgz`);
 });
 
-it('is searched by the keyboard alone', async () => {
+it('can be searched by keyboard', async () => {
   const { page } = await openPage('/docs');
   await page.locator(searchField).waitFor({ state: 'attached' });
   await page.keyboard.press('Control+k');
@@ -137,7 +134,7 @@ it('is searched by the keyboard alone', async () => {
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
 });
 
-it('is led through by the keyboard: the first stop skips the navigation', async () => {
+it('lets the first tab stop skip the navigation', async () => {
   const { page } = await openPage('/docs/errors');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -145,7 +142,7 @@ it('is led through by the keyboard: the first stop skips the navigation', async 
 });
 
 describe('without its script', () => {
-  it.each([360, 1280])('the reference shows every operation, %i px wide, and axe finds nothing', async (width) => {
+  it.each([360, 1280])('the reference shows every operation, %i px wide, without axe violations', async (width) => {
     const page = await browser.open(`${site.url}/docs/404`, { width });
     await page.route('**/docs/reference/start.js', (route) => route.abort());
     await page.goto(`${site.url}/docs/reference#rotateApiKey`);
@@ -175,7 +172,7 @@ describe('for assistants', () => {
   });
 });
 
-it('has the packed clients under their versions too', async () => {
+it('also has the packed clients under their versions', async () => {
   const bytesAt = async (path: string) => {
     const response = await fetch(`${site.url}/docs/${path}`);
     expect([path, response.status]).toEqual([path, 200]);
@@ -185,7 +182,7 @@ it('has the packed clients under their versions too', async () => {
   expect(await bytesAt('client-python-1.0.0.tar.gz')).toEqual(await bytesAt('client-python.tar.gz'));
 });
 
-it('names the home page by the site alone, and leads on from where there is no page', async () => {
+it('titles the home page with the site name, and offers links on the 404 page', async () => {
   const { page } = await openPage('/docs');
   expect(await page.title()).toBe('Customer Platform');
   await page.goto(`${site.url}/docs/none`);

@@ -12,7 +12,7 @@ const types: Record<string, string> = {
   '.json': 'application/json; charset=utf-8',
 };
 
-/** The built site on loopback, with addresses and policy as the gateway has them. */
+/** The built site on loopback, with the gateway's paths and policy. */
 export interface ServedSite {
   url: string;
   close(): Promise<void>;
@@ -20,7 +20,7 @@ export interface ServedSite {
 
 /** Starts a server of `dist`. Throws if the site is not built. */
 export async function serveSite(): Promise<ServedSite> {
-  if (!existsSync(join(dist, 'csp.json'))) throw new Error('build the site first: npm run build');
+  if (!existsSync(join(dist, 'csp.json'))) throw new Error('packages/docs-site/dist is missing: run npm run build');
   const { 'script-src': scripts } = JSON.parse(readFileSync(join(dist, 'csp.json'), 'utf8')) as Policy;
   const policy = `default-src 'self'; img-src 'self' data:; script-src 'self' 'wasm-unsafe-eval' ${scripts.join(' ')}; base-uri 'none'`;
   const server = createServer((request, response) => {

@@ -1,6 +1,6 @@
 {{/*
-Variables of one deployable: secrets by reference first, so that the URLs after them can contain them. A setting that is a
-secret of its own, such as a whole DATABASE_URL, is not composed. Of: root, name, values (of the deployable).
+Variables of one deployable. Secrets come first, by reference, so that the URLs after them can contain them. A setting that is a
+secret itself, such as a whole DATABASE_URL, is not composed. Of: root, name, values (of the deployable).
 */}}
 {{- define "platform.environment" -}}
 {{- $root := .root }}
@@ -31,7 +31,7 @@ secret of its own, such as a whole DATABASE_URL, is not composed. Of: root, name
 {{- end }}
 {{- end }}
 
-{{/* Settings that follow from other values, so that both always fit. Of: root, name, values. */}}
+{{/* Settings derived from other values, so that both always agree. Of: root, name, values. */}}
 {{- define "platform.fixedSettings" -}}
 {{- $values := .root.Values -}}
 HOST: 0.0.0.0

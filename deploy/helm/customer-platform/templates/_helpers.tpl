@@ -1,4 +1,4 @@
-{{/* Labels by which pods are selected. Of: root, name (of the deployable). */}}
+{{/* Labels that select pods. Of: root, name (of the deployable). */}}
 {{- define "platform.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -29,22 +29,22 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 
 {{/*
-Not empty where the database is there before the release is applied: one that the release itself creates is not, on installation. Jobs are
-hooks where it is; else they are ordinary ones beside the processes, which are restarted until their roles exist.
+Not empty if the database exists before the release is applied. On installation a database of the release itself does not. Jobs are
+hooks if it exists. Else they are ordinary Jobs next to the processes, which restart until their roles exist.
 */}}
 {{- define "platform.databaseIsThere" -}}
 {{- if not (and .Values.postgresql.cluster.enabled .Release.IsInstall) }}yes{{ end }}
 {{- end }}
 
 {{/*
-Name of a Job. An ordinary one has a name of its own: where a hook had it, a rollback to the installation would find it taken.
+Name of a Job. An ordinary Job has its own name, because a rollback to the installation would conflict with a hook of the same name.
 Of: root, name.
 */}}
 {{- define "platform.jobName" -}}
 {{ include "platform.name" . }}{{ if not (include "platform.databaseIsThere" .root) }}-first{{ end }}
 {{- end }}
 
-{{/* Which nodes a deployable's pods run on, and how its image is pulled. Of: root, values (of the deployable). */}}
+{{/* Nodes for a deployable's pods, and secrets to pull its image. Of: root, values (of the deployable). */}}
 {{- define "platform.placement" -}}
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets: {{- range . }}
@@ -59,14 +59,14 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Of every container of ours. */}}
+{{/* Security context of all our containers. */}}
 {{- define "platform.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* Of every pod. Of: user. */}}
+{{/* Security context of all pods. Of: user. */}}
 {{- define "platform.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: {{ .user }}
@@ -74,7 +74,7 @@ runAsGroup: {{ .user }}
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
-{{/* A variable whose value is in a Secret. Of: variable, secret, key. */}}
+{{/* Variable whose value comes from a Secret. Of: variable, secret, key. */}}
 {{- define "platform.secretVariable" -}}
 - name: {{ .variable }}
   valueFrom: { secretKeyRef: { name: {{ .secret }}, key: {{ .key }} } }
@@ -83,7 +83,7 @@ seccompProfile: { type: RuntimeDefault }
 {{- define "platform.databaseHost" -}}
 {{- $database := .Values.postgresql }}
 {{- if $database.cluster.enabled }}{{ $database.cluster.name }}-rw
-{{- else }}{{ required "postgresql.host: say where PostgreSQL is, or set postgresql.cluster.enabled" $database.host }}
+{{- else }}{{ required "postgresql.host: must say where PostgreSQL is, or set postgresql.cluster.enabled" $database.host }}
 {{- end }}
 {{- end }}
 
@@ -109,15 +109,15 @@ postgres://{{ .user }}:$({{ .password }})@{{ include "platform.databaseHost" .ro
 {{- $own := printf "%s-redis" .Release.Name }}
 {{- $host := ternary $own .Values.redis.host .Values.redis.enabled }}
 {{- ternary "rediss" "redis" .Values.redis.tls }}://:$(REDIS_PASSWORD)@
-{{- required "redis.host: say where Redis is, or set redis.enabled" $host }}:{{ .Values.redis.port }}
+{{- required "redis.host: must say where Redis is, or set redis.enabled" $host }}:{{ .Values.redis.port }}
 {{- end }}
 
-{{/* Seconds after which a pod that ends is killed: consumers, jobs and connections end after both drains. */}}
+{{/* Seconds until a terminating pod is killed. Consumers, jobs and connections end after both drains. */}}
 {{- define "platform.graceSeconds" -}}
 {{ add (ceil .Values.drain.delaySeconds) (ceil .Values.drain.seconds) 15 }}
 {{- end }}
 
-{{/* Where the authority's certificate is mounted. */}}
+{{/* Mount of the authority's certificate. */}}
 {{- define "platform.trustMount" -}}
 - { name: trust, mountPath: /etc/customer-platform/trust, readOnly: true }
 {{- end }}
@@ -132,7 +132,7 @@ postgres://{{ .user }}:$({{ .password }})@{{ include "platform.databaseHost" .ro
   {{- end }}
 {{- end }}
 
-{{/* Not empty where the release has its own proxy in front of the gateway: an Ingress leads to the gateway. */}}
+{{/* Not empty if the release has its own proxy in front of the gateway. An Ingress replaces it. */}}
 {{- define "platform.hasProxy" -}}
 {{- if and .Values.proxy.enabled (not .Values.public.ingress.enabled) }}yes{{ end }}
 {{- end }}

@@ -1,4 +1,4 @@
-{{/* Pods of this release by their deployables. Of: root, names. */}}
+{{/* Peers: pods of this release by deployable. Of: root, names. */}}
 {{- define "platform.podPeers" -}}
 - podSelector:
     matchLabels:
@@ -8,7 +8,7 @@
       - { key: app.kubernetes.io/component, operator: In, values: {{ .names | toJson }} }
 {{- end }}
 
-{{/* Selects pods of this release by their deployables. Of: root, names. */}}
+{{/* Selects pods of this release by deployable. Of: root, names. */}}
 {{- define "platform.podSelector" -}}
 matchLabels:
   app.kubernetes.io/name: {{ .root.Chart.Name }}
@@ -33,7 +33,7 @@ metadata:
 {{- else if $database.peers -}}
 {{ toYaml $database.peers }}
 {{- else }}
-{{- fail "postgresql.peers: say where PostgreSQL is, such as [{ipBlock: {cidr: 10.1.0.0/16}}], or set networkPolicies.enabled: false" }}
+{{- fail "postgresql.peers: must say where PostgreSQL is, such as [{ipBlock: {cidr: 10.1.0.0/16}}], or set networkPolicies.enabled: false" }}
 {{- end }}
 {{- end }}
 
@@ -44,11 +44,11 @@ metadata:
 {{- else if .Values.nats.peers -}}
 {{ toYaml .Values.nats.peers }}
 {{- else }}
-{{- fail "nats.peers: say where NATS is, such as [{ipBlock: {cidr: 10.1.0.0/16}}], or nats.podLabels where it is in this namespace, or set networkPolicies.enabled: false" }}
+{{- fail "nats.peers: must say where NATS is, such as [{ipBlock: {cidr: 10.1.0.0/16}}], or nats.podLabels if it is in this namespace, or set networkPolicies.enabled: false" }}
 {{- end }}
 {{- end }}
 
-{{/* Ports of NATS' servers, each once. */}}
+{{/* Distinct ports of the NATS servers. */}}
 {{- define "platform.natsPorts" -}}
 {{- $ports := list }}
 {{- range .Values.nats.servers }}{{ $ports = append $ports (splitList ":" . | last) }}{{ end }}
@@ -63,6 +63,6 @@ metadata:
 {{- else if .Values.redis.peers -}}
 {{ toYaml .Values.redis.peers }}
 {{- else }}
-{{- fail "redis.peers: say where Redis is, such as [{ipBlock: {cidr: 10.1.0.0/16}}], or set networkPolicies.enabled: false" }}
+{{- fail "redis.peers: must say where Redis is, such as [{ipBlock: {cidr: 10.1.0.0/16}}], or set networkPolicies.enabled: false" }}
 {{- end }}
 {{- end }}

@@ -1,11 +1,11 @@
-/** Fragments that lead to an operation or event: Scalar's own, and by the id of each, which the links of the site have. */
+/** Slugs with which Scalar builds the fragment of an operation or event. The site's links use the bare ids. */
 export const slugs = {
   generateOperationSlug: ({ operationId }) => operationId,
   generateWebhookSlug: ({ name }) => name,
 };
 
 /**
- * Returns a function that gives Scalar's fragment for one of ours, such as `#bookAppointment` or `#appointment.booked`; undefined for any
+ * Returns a function that maps our fragments, such as `#bookAppointment` or `#appointment.booked`, to Scalar's. It returns undefined for any
  * other.
  */
 export function anchorsOf({ paths, webhooks }) {
@@ -17,7 +17,7 @@ export function anchorsOf({ paths, webhooks }) {
   return (fragment) => anchors.get(fragment);
 }
 
-/** Has links with our fragments lead where Scalar's do. To be called before Scalar listens to the same event. */
+/** Redirects our fragments to Scalar's. Call it before Scalar listens to the same event. */
 export function followAnchors(anchorOf) {
   addEventListener('popstate', () => {
     const anchor = anchorOf(location.hash);

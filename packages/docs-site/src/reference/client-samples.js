@@ -1,6 +1,6 @@
 import { Code, layOut, python, textOf, typeScript } from './sample-text.js';
 
-/** Returns a call of the TypeScript client that prints what it returns, if anything. */
+/** Returns a sample with the TypeScript client that prints the result, if any. */
 export function typeScriptSample(name, { params, query, body, isFile, hasResult }, address) {
   const sent = isFile ? { ...body, file: new Code("new File(['…'], 'opening-hours.md')") } : body;
   const isEmpty = (value) => Object.keys(value).length === 0;
@@ -21,7 +21,7 @@ const client = createClient({
 ${name === 'events.stream' ? `for await (const event of ${call}) console.log(event.type);` : awaited}`;
 }
 
-/** Returns the same in the Python client. */
+/** Returns the same sample with the Python client. */
 export function pythonSample(name, { params, query, body = {}, isFile, hasResult }, address) {
   const sent = isFile ? { ...body, file: new Code('open("opening-hours.md", "rb")') } : body;
   const named = Object.entries({ ...query, ...sent }).map(

@@ -1,12 +1,12 @@
 /**
- * Returns the document as the page shows it: with the address of the API, which only the page knows, and with the scope and the errors of each
- * operation in its description, where nobody has to click for them.
+ * Returns the document as the page shows it. Fills in the API's address, which only the page knows. Adds the scope and the errors of each
+ * operation to its description, so that they are visible without a click.
  */
 export function forPage(document, address) {
   const shown = JSON.parse(JSON.stringify(document), (_name, value) => {
     if (typeof value === 'string') return value.replaceAll('{base_url}', address);
     if (!isPeriod(value)) return value;
-    // Both have the same examples, and the page fills in the first: nothing is between a date and itself.
+    // Both parameters have the same examples, and the page fills in the first one, which would give an empty period.
     const { examples: _examples, ...schema } = value.schema;
     return { ...value, schema };
   });
@@ -17,7 +17,7 @@ export function forPage(document, address) {
       '\n\n',
     );
   }
-  // The site has these guides as pages.
+  // The site has these guides as separate pages.
   shown.info.description = shown.info.description.split('\n## ', 1)[0];
   shown.info['x-scalar-sdk-installation'] = [
     { lang: 'TypeScript', source: `npm install ${address}/docs/client.tgz` },
@@ -26,15 +26,15 @@ export function forPage(document, address) {
   return shown;
 }
 
-/** Returns whether a value is a parameter that may be left out, and that begins or ends a period. */
+/** Returns whether a value is an optional parameter for the start or end of a period. */
 function isPeriod(value) {
   return value?.in === 'query' && !value.required && (value.name === 'from' || value.name === 'to');
 }
 
-/** Statuses of errors that not every operation has. */
+/** Error statuses that only some operations have. */
 const ownStatuses = ['400', '404', '409', '413'];
 
-/** Returns the errors of an operation as a list in Markdown, and a line of those that every operation has. */
+/** Returns a Markdown list of an operation's errors, with one line for errors that every operation has. */
 function errorsOf(document, meanings, { responses }) {
   const errors = Object.entries(responses)
     .filter(([status]) => status >= '400')
@@ -52,13 +52,13 @@ function errorsOf(document, meanings, { responses }) {
   return `**Errors**\n\n${lines.join('\n')}\n- As [every operation](/docs/errors): ${groups.join('; ')}`;
 }
 
-/** Returns the codes of an error response: it has an example of each. */
+/** Returns the codes of an error response, which has an example of each. */
 function codesOf({ components }, response) {
   const named = response.$ref ? components.responses[response.$ref.split('/').at(-1)] : response;
   return Object.values(named.content['application/json'].examples).map(({ value }) => value.error.code);
 }
 
-/** Returns the meanings of codes, which the document's description has as a table. */
+/** Returns the meanings of codes, from a table in the document's description. */
 function meaningsOf({ info }) {
   const rows = info.description.matchAll(/^\| `(\w+)` \| \d+ \| (.+) \|$/gm);
   return new Map([...rows].map(([, code, meaning]) => [code, meaning]));

@@ -27,7 +27,7 @@ const document = JSON.parse(readFileSync(file, 'utf8')) as ApiDocument;
 const shown = forPage(document, 'http://127.0.0.1:8080');
 const operationsOf = ({ paths }: ApiDocument) => Object.values(paths).flatMap((methods) => Object.values(methods));
 
-it('each operation says its scope and all its errors, with what they mean', () => {
+it('each operation shows its scope and all its errors with their meanings', () => {
   const operations = operationsOf(shown);
   expect(operations.length).toBeGreaterThan(100);
   for (const { description, responses, 'x-scope': scope } of operations) {
@@ -42,19 +42,19 @@ it('each operation says its scope and all its errors, with what they mean', () =
   }
 });
 
-it('an error that not every operation has says when it comes', () => {
+it('an error that only some operations have shows its meaning', () => {
   const { description } = operationsOf(shown).find(({ operationId }) => operationId === 'bookAppointment')!;
   expect(description).toContain('- 409 `slot_taken`: The time cannot be booked;');
   expect(description).toContain('As [every operation](/docs/errors): 401 `key_required`, `invalid_key`;');
 });
 
-it('the document has the address of the page, and not the guides that the site has', () => {
+it("the document has the page's address, and not the site's guides", () => {
   expect(shown.info.description).toContain('curl http://127.0.0.1:8080/v1/me');
   expect(JSON.stringify(shown)).not.toContain('{base_url}');
   expect(shown.info.description).not.toContain('## Errors');
 });
 
-it('a period is not filled in, since the examples of its ends are the same', () => {
+it('a period is not filled in, because its start and end have the same examples', () => {
   const { parameters } = shown.paths['/v1/calendar/free-times']!.get!;
   const period = parameters!.filter(({ name }) => name === 'from' || name === 'to');
   expect(period.map(({ schema }) => schema)).toEqual(
@@ -63,7 +63,7 @@ it('a period is not filled in, since the examples of its ends are the same', () 
   expect(period).toHaveLength(2);
 });
 
-it('each operation and each event has an anchor by its id, and nothing else has one', () => {
+it('only operations and events have anchors, by their ids', () => {
   const anchorOf = anchorsOf(document);
   for (const { operationId, tags } of operationsOf(document))
     expect(anchorOf(`#${operationId}`)).toBe(`#tag/${tags[0]}/${operationId}`);

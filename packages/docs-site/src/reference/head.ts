@@ -1,4 +1,4 @@
-/** What the head of the reference's page has besides that of every page. The gateway puts a nonce into each response in place of its name. */
+/** Additional head elements of the reference page. The gateway replaces `{csp-nonce}` with a nonce in each response. */
 export const referenceHead = [
   { tag: 'meta', attrs: { property: 'csp-nonce', content: '{csp-nonce}' } },
   { tag: 'link', attrs: { rel: 'stylesheet', href: '/docs/reference/reference.css' } },

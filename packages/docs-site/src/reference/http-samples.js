@@ -1,17 +1,17 @@
 import { python, textOf, typeScript } from './sample-text.js';
 
 /**
- * Samples of one request in tools that everybody has. Each runs as it is once `CUSTOMER_PLATFORM_KEY` is set, and prints what it receives. A
- * request has `method` in capitals, a whole `url`, and `body` and `isFile` as examples have them.
+ * Samples of one request with common tools. Each runs unchanged once `CUSTOMER_PLATFORM_KEY` is set, and prints the response. A
+ * request has an uppercase `method`, a complete `url`, and the example's `body` and `isFile`.
  */
 
 const fileName = 'opening-hours.md';
 
-/** Returns the fields that are sent beside a file, as pairs of texts. */
+/** Returns the form fields sent with a file, as pairs of strings. */
 const fieldsOf = ({ file: _file, ...fields } = {}) =>
   Object.entries(fields).map(([name, value]) => [name, String(value)]);
 
-/** Returns the request as a command. */
+/** Returns the request as a curl command. */
 export function curlSample({ method, url, body, isFile, isStream }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const lines = [
@@ -26,7 +26,7 @@ export function curlSample({ method, url, body, isFile, isStream }) {
   return lines.join(' \\\n  ');
 }
 
-/** Returns the request as a module of JavaScript. */
+/** Returns the request as a JavaScript module. */
 export function fetchSample({ method, url, body, isFile, isStream }) {
   const json = body && !isFile;
   const appended = fieldsOf(body).map((field) => `form.append(${field.map(typeScript.literal).join(', ')});\n`);
@@ -47,7 +47,7 @@ ${sent}});
 ${printed}`;
 }
 
-/** Returns the request as a program in Python. */
+/** Returns the request as a Python program. */
 export function requestsSample({ method, url, body, isFile, isStream }) {
   const data = isFile ? Object.fromEntries(fieldsOf(body)) : {};
   const given = [

@@ -1,4 +1,4 @@
-// The page's policy allows style sheets that carry its nonce; those that the reference and its editor insert get it here.
+// The page's policy allows style sheets with its nonce. This adds the nonce to styles that the reference and its editor insert.
 const { content: nonce } = document.querySelector('meta[property=csp-nonce]');
 const createElement = document.createElement.bind(document);
 document.createElement = (name, options) => {

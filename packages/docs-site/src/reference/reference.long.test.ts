@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** The reference of the API as the built site has it at /docs/reference, with a sandbox's key. */
+/** The API reference of the built site at /docs/reference, with a sandbox's key. */
 let platform: Platform;
 let account: TestAccount;
 let browser: TestBrowser;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** What the tests read of the document. */
+/** The parts of the document that the tests read. */
 interface ApiDocument {
   tags: { name: string }[];
   paths: Record<string, Record<string, Described>>;
@@ -45,7 +45,7 @@ async function fetchDocument(): Promise<ApiDocument> {
   return (await (await fetch(`${platform.gatewayUrl}/v1/openapi.json`)).json()) as ApiDocument;
 }
 
-/** Gives the sandbox a teammate and two booking types; returns the id of the newest. */
+/** Creates a teammate and two booking types in the sandbox. Returns the id of the newest booking type. */
 async function makeBookable({ sandboxId, testClient: client }: TestAccount): Promise<number> {
   const email = 'mira@salon-aurora.example';
   await platform.admin('POST', `/admin/accounts/${sandboxId}/members`, { name: 'Mira', email });
@@ -59,7 +59,7 @@ async function makeBookable({ sandboxId, testClient: client }: TestAccount): Pro
   return await make('Cut');
 }
 
-/** Opens the reference, and collects what it asks for elsewhere and what its policy refuses. */
+/** Opens the reference, and collects requests to other hosts and policy violations. */
 async function openReference(
   fragment = '',
   { width = 1440, scheme = 'light' }: Pick<PageOptions, 'width' | 'scheme'> = {},
@@ -73,7 +73,7 @@ async function openReference(
   page.on('pageerror', (error) => faults.push(error.message));
   page.on('console', (message) => {
     const isPolicy = message.text().includes('Content Security Policy');
-    // A library looks whether it may evaluate text, and goes on without.
+    // A library tests whether it may use eval, and works without.
     if (isPolicy && !message.text().includes('unsafe-eval')) faults.push(message.text());
   });
   await page.goto(`/docs/reference${fragment}`);
@@ -81,16 +81,16 @@ async function openReference(
   return { page, faults };
 }
 
-/** An operation's or event's whole section. */
+/** Returns the section of an operation or event. */
 const section = (page: Page, id: string) => page.locator(`#api [id$="/${id}"]`).first();
 
-/** Waits until a section is at the top of what is seen, below the site's header. */
+/** Waits until a section is at the top of the viewport, below the site's header. */
 async function expectInView(page: Page, id: string, timeout = 60_000): Promise<void> {
   const top = `document.querySelector('#api [id$="/${id}"]')?.getBoundingClientRect().top`;
   await page.waitForFunction(`${top} > 0 && ${top} < innerHeight / 2`, undefined, { timeout });
 }
 
-/** Follows a link until it leads there: Scalar loses one that is followed while it still draws where the one before led. */
+/** Follows a link until its target is in view. Scalar ignores a link that is followed while it still renders the previous target. */
 async function leadTo(page: Page, id: string, follow: () => Promise<unknown>): Promise<void> {
   await waitFor(`${id} in view`, async () => {
     await follow();
@@ -100,17 +100,17 @@ async function leadTo(page: Page, id: string, follow: () => Promise<unknown>): P
 }
 
 describe('an operation', () => {
-  it('is found by its id, when the page is opened and by the links of the site', async () => {
+  it("can be reached by its id, when the page opens and through the site's links", async () => {
     const { page, faults } = await openReference('#bookAppointment');
     await expectInView(page, 'bookAppointment');
-    // The group of the link is closed.
+    // The link's group is collapsed.
     const link = page.locator('nav a[href="/docs/reference#sendMessage"]').first();
     await leadTo(page, 'sendMessage', () => link.dispatchEvent('click'));
     await leadTo(page, 'appointment.booked', () => page.goto('/docs/reference#appointment.booked'));
     expect(faults).toEqual([]);
   });
 
-  it('shows its scope, its errors, and what each parameter and field means, without a click', async () => {
+  it('shows its scope, its errors, and the meaning of each parameter and field, without a click', async () => {
     const document = await fetchDocument();
     const textOf = async (id: string) => {
       const { page } = await openReference(`#${id}`);
@@ -133,12 +133,12 @@ describe('an operation', () => {
     for (const { description } of parameters) expect(times).toContain(plain(description));
   });
 
-  it('has samples in curl and in our clients, whose lines are not cut off beside the text', async () => {
+  it('has samples for curl and our clients, whose lines are not cut off', async () => {
     const { page } = await openReference('#sendMessage');
     const sample = section(page, 'sendMessage').locator('.request-card');
     await sample.getByText("curl 'http").first().waitFor();
     await sample.getByTestId('client-picker').click();
-    // They are seen when the menu opens, which other languages follow.
+    // Both are visible when the menu opens; other languages follow.
     for (const name of ['TypeScript client', 'Python client'])
       expect(await page.getByRole('option', { name, exact: true }).isVisible()).toBe(true);
     await page.keyboard.press('Escape');
@@ -157,7 +157,7 @@ describe('an operation', () => {
     }
   });
 
-  it('is tried as it is prefilled, in the sandbox, which succeeds', async () => {
+  it('can be tried in the sandbox as prefilled', async () => {
     const { page, faults } = await openReference('#createContact');
     await section(page, 'createContact')
       .getByRole('button', { name: /^Test Request/ })
@@ -172,7 +172,7 @@ describe('an operation', () => {
     expect(faults).toEqual([]);
   });
 
-  it.each([1024, 1440, 1920])('is tried in a dialog that nothing of the site covers, %i px wide', async (width) => {
+  it.each([1024, 1440, 1920])('is tried in a dialog that the site does not cover, %i px wide', async (width) => {
     const { page } = await openReference('#createContact', { width });
     await section(page, 'createContact')
       .getByRole('button', { name: /^Test Request/ })
@@ -185,12 +185,12 @@ describe('an operation', () => {
       return corners.filter(([x, y]) => !element.contains(element.ownerDocument.elementFromPoint(x, y)));
     });
     expect(covered).toEqual([]);
-    // The header and the navigation are behind what closes the dialog.
+    // The header and the navigation are behind the overlay that closes the dialog.
     const atHeader = await page.evaluate(`document.elementFromPoint(20, 20).className`);
     expect(atHeader).toBe('scalar-app-exit');
   });
 
-  it('of any key is tried with the key of the sandbox', async () => {
+  it("without a scope is tried with the sandbox's key", async () => {
     const { page, faults } = await openReference('#getMe');
     await section(page, 'getMe')
       .getByRole('button', { name: /^Test Request/ })
@@ -203,7 +203,7 @@ describe('an operation', () => {
     expect(faults).toEqual([]);
   });
 
-  it('that lists free times lists those of a booking type of the sandbox', async () => {
+  it('that lists free times uses a booking type of the sandbox', async () => {
     const own = await makeBookable(account);
     const { page, faults } = await openReference('#listFreeTimes');
     await section(page, 'listFreeTimes')
@@ -235,7 +235,7 @@ it('has groups and operations in the order of the document', async () => {
   expect(shown.indexOf('messages/sendMessage')).toBeLessThan(shown.indexOf('messages/deleteChannel'));
 });
 
-it('lets nobody try an event, which is sent to receivers', async () => {
+it('offers no try button for events', async () => {
   const { page } = await openReference('#appointment.booked');
   await expectInView(page, 'appointment.booked');
   await section(page, 'appointment.booked').getByText('webhook-signature').first().waitFor();
@@ -246,7 +246,7 @@ it('lets nobody try an event, which is sent to receivers', async () => {
   ).toBe(0);
 });
 
-it('has the address by which it is read in its commands', async () => {
+it("has the page's address in its commands", async () => {
   const { page } = await openReference();
   await page.locator('#api').getByText(`curl ${platform.gatewayUrl}/v1/me`).first().waitFor();
 });
@@ -260,10 +260,10 @@ it('is dark when the site becomes dark', async () => {
   expect(await page.evaluate(background)).not.toBe(light);
 });
 
-/** Rules that Scalar's own markup breaks: its root is a second main element, which the page has as a region, and its cards have one name. */
+/** Rules that Scalar's markup breaks: its root is a main element, which the page marks as a region, and its cards share one name. */
 const ofScalar = ['aria-allowed-role', 'landmark-unique'];
 
-it.each(['light', 'dark'] as const)('has nothing that axe finds in %s, but for names of regions', async (scheme) => {
+it.each(['light', 'dark'] as const)('has no axe violations in %s, except names of regions', async (scheme) => {
   const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   for (const id of ['listFreeTimes', 'appointment.booked']) {
     const { page } = await openReference(`#${id}`, { scheme });
@@ -278,7 +278,7 @@ it.each(['light', 'dark'] as const)('has nothing that axe finds in %s, but for n
   }
 });
 
-it('is as wide as a phone', async () => {
+it('fits the width of a phone', async () => {
   const { page, faults } = await openReference('#bookAppointment', { width: 360 });
   await expectInView(page, 'bookAppointment');
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);

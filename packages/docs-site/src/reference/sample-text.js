@@ -1,11 +1,11 @@
-/** Text of a sample that is code already. */
+/** Part of a sample that is already code. */
 export class Code {
   constructor(text) {
     this.text = text;
   }
 }
 
-/** How values are written in TypeScript and JavaScript. */
+/** Syntax of values in TypeScript and JavaScript. */
 export const typeScript = {
   indent: '  ',
   object: ['{ ', ' }'],
@@ -16,7 +16,7 @@ export const typeScript = {
       : JSON.stringify(value),
 };
 
-/** How values are written in Python. */
+/** Syntax of values in Python. */
 export const python = {
   indent: '    ',
   object: ['{', '}'],
@@ -24,7 +24,7 @@ export const python = {
   literal: (value) => ({ true: 'True', false: 'False', null: 'None' })[value] ?? JSON.stringify(value),
 };
 
-/** Returns the text of an example in a language; `indent` is that of the line on which it begins. */
+/** Returns the text of an example in a language. `indent` is the indent of its first line. */
 export function textOf(value, language, indent = '') {
   if (value instanceof Code) return value.text;
   if (value === null || typeof value !== 'object') return language.literal(value);
@@ -35,10 +35,10 @@ export function textOf(value, language, indent = '') {
   return layOut(open, entries, close, language, indent);
 }
 
-/** Characters that a line of a sample has at most, if it can be broken: as many as the page shows beside the text. */
+/** Maximum characters of a line that can be broken: the width of the page's sample column. */
 const lineLength = 60;
 
-/** Returns parts in one line where they fit, otherwise each in its own. */
+/** Returns parts on one line if they fit, else on one line each. */
 export function layOut(open, parts, close, language, indent) {
   const line = `${open}${parts.join(', ')}${close}`;
   if (parts.length === 0 || (indent.length + line.length <= lineLength && !line.includes('\n'))) return line;

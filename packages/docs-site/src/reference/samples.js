@@ -2,8 +2,8 @@ import { pythonSample, typeScriptSample } from './client-samples.js';
 import { curlSample, fetchSample, requestsSample } from './http-samples.js';
 
 /**
- * Gives each operation of a document samples: in curl, in our clients, which have a method for each, and in what JavaScript and Python are
- * used with otherwise. `address` is that of the API.
+ * Adds samples to each operation of a document: for curl, for our clients, which have a method for each operation, and for JavaScript's fetch and
+ * Python's requests. `address` is the API's URL.
  */
 export function addSamples(document, address) {
   for (const [path, methods] of Object.entries(document.paths))
@@ -21,7 +21,7 @@ export function addSamples(document, address) {
     }
 }
 
-/** Returns the examples of what an operation must be given, in its path, its query and its body, and what comes back. */
+/** Returns the examples of an operation's required input in path, query and body, and the kind of its response. */
 function inputOf({ components }, { parameters = [], requestBody, responses }) {
   const whole = parameters.map((each) => (each.$ref ? components.parameters[each.$ref.split('/').at(-1)] : each));
   const [params, query] = ['path', 'query'].map((place) =>
@@ -42,7 +42,7 @@ function inputOf({ components }, { parameters = [], requestBody, responses }) {
   };
 }
 
-/** Returns a path with its examples and the query that it needs. */
+/** Returns a path with example values and the required query. */
 function filled(path, { params, query }) {
   const place = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name]));
   const search = new URLSearchParams(query).toString();

@@ -22,7 +22,7 @@ const sampleOf = (operation: Operation, label: string) =>
   operation['x-codeSamples'].find((each) => each.label === label)!.source;
 const find = (id: string) => operations.find(({ operationId }) => operationId === id)!;
 
-/** A client that notes which method is called with what. */
+/** Client that records each called method with its input. */
 class NotedClient {
   calls: { method: string; input?: { params?: object; query?: object; body?: object } }[] = [];
 
@@ -40,10 +40,10 @@ class NotedClient {
 const AsyncFunction = (async () => undefined).constructor as FunctionConstructor;
 const silent = { log: () => undefined };
 
-it('a sample of the TypeScript client calls the method of the operation with its examples', async () => {
+it("a sample of the TypeScript client calls the operation's method with its examples", async () => {
   expect(operations.length).toBeGreaterThan(100);
   for (const operation of operations) {
-    // The types and the import go; the rest is JavaScript.
+    // Without the types and the import the sample is JavaScript.
     const code = sampleOf(operation, 'TypeScript client')
       .replace(/^import .*\n/, '')
       .replace('KEY!', 'KEY');
@@ -56,7 +56,7 @@ it('a sample of the TypeScript client calls the method of the operation with its
   }
 });
 
-it('a sample of the Python client names the method as Python does, with the path first and fields by name', () => {
+it('a sample of the Python client uses snake case, positional path parameters and named fields', () => {
   expect(sampleOf(find('markNoShow'), 'Python client')).toContain('client.calendar.appointments.no_show(');
   expect(sampleOf(find('rescheduleAppointment'), 'Python client')).toContain(
     'client.calendar.appointments.reschedule(\n    "019a9c92-6b0d-7c84-9f80-91a2b3c4d5e0",\n    starts_at="2025-11-26T15:30:00+01:00",\n)',
@@ -66,7 +66,7 @@ it('a sample of the Python client names the method as Python does, with the path
   expect(literals).not.toMatch(/[=:[] ?(true|false|null|undefined)\b/);
 });
 
-it('a sample of fetch sends the request of the operation, and prints what comes back', async () => {
+it("a sample of fetch sends the operation's request and prints the response", async () => {
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(methods)) {
       const sent: [url: string, init: { method: string; body?: unknown }][] = [];
@@ -86,7 +86,7 @@ it('a sample of fetch sends the request of the operation, and prints what comes 
     }
 });
 
-it('a sample of curl or requests is complete: with its import, its key and what it prints', () => {
+it('a sample of curl or requests is complete: import, key and output', () => {
   const curl = sampleOf(find('deleteContact'), 'curl');
   expect(curl.split(' \\\n  ').slice(1)).toEqual([
     '--request DELETE',
@@ -99,7 +99,7 @@ it('a sample of curl or requests is complete: with its import, its key and what 
   }
 });
 
-it('a file is one of the reader’s own, and a stream is read in a loop', () => {
+it('a file sample uses a local file, and a stream is read in a loop', () => {
   expect(sampleOf(find('uploadFile'), 'TypeScript client')).toContain("file: new File(['…'], 'opening-hours.md')");
   expect(sampleOf(find('uploadFile'), 'Python client')).toContain('file=open("opening-hours.md", "rb")');
   expect(sampleOf(find('streamEvents'), 'TypeScript client')).toContain(

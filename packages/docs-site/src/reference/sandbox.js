@@ -1,6 +1,6 @@
 /**
- * Returns the document with examples that name resources which the key's account has, as far as there are any: a request that is tried as it
- * is shown succeeds.
+ * Returns the document with examples that refer to existing resources of the key's account, if there are any, so that a request that is tried as
+ * shown succeeds.
  */
 export async function forSandbox(document, key) {
   const get = async (path) => {
@@ -9,7 +9,7 @@ export async function forSandbox(document, key) {
   };
   const places = placesOf(document);
   const entries = {};
-  // What stands below an entry is looked for once that is known.
+  // Nested resources are looked up once their parent is known.
   for (const isBelow of [false, true]) {
     const now = places.filter(({ list }) => list.includes('{') === isBelow);
     const found = await Promise.all(now.map((place) => entryAt(get, document, place, entries)));
@@ -56,7 +56,7 @@ const unique = {
   '/v1/cdp/audiences': 'name',
 };
 
-/** Gives the bodies of examples other values for what the account has already: new ones each time that the page is opened. */
+/** Makes unique fields of example bodies unique at each opening of the page. */
 function makeUnique({ paths }) {
   for (const [path, field] of Object.entries(unique)) {
     const body = exampleBody(paths, path);
@@ -64,7 +64,7 @@ function makeUnique({ paths }) {
   }
 }
 
-/** Returns the parameters of paths, each with its example and the path before it, which lists what it names. */
+/** Returns the path parameters, each with its example and the path before it, which lists the resources it identifies. */
 function placesOf({ paths, components }) {
   const places = new Map();
   for (const [path, methods] of Object.entries(paths)) {
@@ -77,7 +77,7 @@ function placesOf({ paths, components }) {
   return [...places.values()];
 }
 
-/** Returns whether an entry of a list can be worked with: most of what can be done with it is refused in other states. */
+/** Returns whether a list's entry is in a state in which most operations on it succeed, by the list's path. */
 const workable = {
   '/v1/agents': ({ status }) => status === 'live',
   '/v1/agents/plans': ({ status }) => status === 'awaiting_approval',
@@ -87,7 +87,7 @@ const workable = {
   '/v1/messages': ({ status }) => status === 'scheduled',
 };
 
-/** Returns the newest entry that a parameter can name and that can be worked with, otherwise the newest one; undefined if there is none. */
+/** Returns the newest workable entry for a parameter, else the newest entry; undefined if there is none. */
 async function entryAt(get, { paths }, { list }, entries) {
   const filled = list.replaceAll(
     /\{(\w+)\}/g,
@@ -99,18 +99,18 @@ async function entryAt(get, { paths }, { list }, entries) {
   return listed?.find(workable[list] ?? (() => true)) ?? listed?.[0];
 }
 
-/** Returns the value of a parameter that names an entry. */
+/** Returns the parameter value that identifies an entry. */
 function idOf(entry, name) {
   return entry[name in entry ? name : 'id'];
 }
 
-/** Has the example of a merge keep one of the pair that it names. */
+/** Makes the example of a merge keep one contact of the pair. */
 function keepOneOfPair({ paths }, pair) {
   const body = exampleBody(paths, '/v1/cdp/duplicates/{duplicate_id}/merge');
   if (body && pair) body.keep = pair.contacts[0].id;
 }
 
-/** Returns another stage of a deal's own pipeline, to which it can be moved. */
+/** Returns another stage of a deal's own pipeline. */
 async function nextStage(get, deal) {
   const pipeline = deal && (await get(`/v1/crm/pipelines/${deal.pipeline.id}`));
   return pipeline?.stages.find(({ id }) => id !== deal.stage.id)?.id;
@@ -123,25 +123,25 @@ async function nextStarts(get, bookingType) {
   return (times?.data ?? []).map(({ starts_at }) => starts_at);
 }
 
-/** Returns a function for times so many days ahead of the sandbox's clock; its results are undefined where there is none. */
+/** Returns a function for times a number of days ahead of the sandbox clock. It returns undefined without a clock. */
 async function timesOf(get) {
   const clock = await get('/v1/sandbox/clock');
   return (days) => clock && new Date(Date.parse(clock.now) + days * 86_400_000).toISOString();
 }
 
-/** Returns the time to which the example advances the clock, and that since which it sends failed messages again. */
+/** Returns the time to which the example advances the clock, and the time since which the example resends failed messages. */
 function exampleTimes({ paths }) {
   return [exampleBody(paths, '/v1/sandbox/clock')?.advance_to, exampleBody(paths, '/v1/messages/resend')?.since];
 }
 
-/** Returns the starts that the examples of a booking and of a move have. */
+/** Returns the start times in the examples of a booking and a reschedule. */
 function exampleStarts({ paths }) {
   return ['/v1/calendar/appointments', '/v1/calendar/appointments/{appointment_id}/reschedule'].map(
     (path) => exampleBody(paths, path)?.starts_at,
   );
 }
 
-/** Returns the example of the body of a POST; undefined where the document has no such operation. */
+/** Returns the example body of a POST; undefined if the document has no such operation. */
 function exampleBody(paths, path) {
   return paths[path]?.post?.requestBody.content['application/json'].example;
 }

@@ -2,7 +2,7 @@ import { exampleMember, fillSandbox } from '@customer-platform/deploy/demo/demo-
 import { type Platform, startPlatform, type TestAccount, waitFor } from '@customer-platform/testkit';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
-/** The demonstration's sandbox, and the page's examples in it. */
+/** Tests the page's examples in the demo's sandbox. */
 interface Parameter {
   $ref?: string;
   name: string;
@@ -30,12 +30,12 @@ const ownFetch = globalThis.fetch;
 
 beforeAll(async () => {
   platform = await startPlatform();
-  // Another account has the ids of the examples that are numbers.
+  // Another account takes the numeric ids of the examples.
   await fill(await platform.account({ timezone: 'Europe/Berlin', country: 'DE' }));
   account = await platform.account({ timezone: 'Europe/Berlin', country: 'DE' });
   await fill(account);
   await addUnworkable();
-  // The page's own script, whose paths are relative to the page.
+  // The page's own script fetches paths relative to the page.
   globalThis.fetch = (path, init) => ownFetch(new URL(String(path), platform.gatewayUrl), init);
   const script = (name: string) => import(new URL(name, import.meta.url).href);
   const { forPage } = (await script('./for-page.js')) as { forPage(document: object, address: string): object };
@@ -55,7 +55,7 @@ async function fill(filled: TestAccount) {
   await fillSandbox(async (method, path, body) => (await send(method, path, body, filled)).body);
 }
 
-/** Makes newer entries of the sandbox ones that nothing can be done with, another pipeline, and what stands below others or is no list's. */
+/** Adds newer entries in final states, another pipeline, and nested resources, also without a list. */
 async function addUnworkable() {
   const { testClient: client } = account;
   await client.crm.pipelines.create({ body: { name: 'Another', stages: [{ name: 'First' }, { name: 'Second' }] } });
@@ -83,7 +83,7 @@ async function send(method: string, path: string, body?: unknown, of = account) 
   return response;
 }
 
-/** Sends an operation as the page shows it; returns its status. */
+/** Sends an operation as the page shows it. Returns the status. */
 async function attempt(method: string, path: string, operation: Described): Promise<number> {
   const parameters = (operation.parameters ?? [])
     .map((each) => (each.$ref ? shown.components.parameters[each.$ref.split('/').at(-1)!]! : each))
@@ -105,7 +105,7 @@ const operationsOf = (wanted: string) =>
       .map(([method, operation]) => ({ method, path, operation })),
   );
 
-it('what the page shows can be read as it is shown, but for a replay, of which there is no list', async () => {
+it('all reads succeed as shown, except a replay, which has no list', async () => {
   const refused = [];
   // A stream has no end.
   const isStream = ({ responses }: Described) =>
@@ -115,7 +115,7 @@ it('what the page shows can be read as it is shown, but for a replay, of which t
   expect(refused).toEqual(['getReplay']);
 });
 
-it('what the page shows can be created as it is shown, but for a second profile of the one teammate', async () => {
+it('all creations succeed as shown, except a second profile of the only teammate', async () => {
   const creating = operationsOf('post').filter(({ path, operation }) => !path.includes('{') && operation.requestBody);
   expect(creating.length).toBeGreaterThan(15);
   const refused = [];
@@ -124,7 +124,7 @@ it('what the page shows can be created as it is shown, but for a second profile 
   expect(refused).toEqual(['createStaff']);
 });
 
-it('free times are those of a booking type of the sandbox, without a period that is empty', async () => {
+it('free times use a booking type of the sandbox and no empty period', async () => {
   const { parameters = [] } = shown.paths['/v1/calendar/free-times']!.get!;
   const types = (await account.testClient.calendar.bookingTypes.list({})).data.map(({ id }) => id);
   expect(types).not.toContain(1);
@@ -136,13 +136,13 @@ it('free times are those of a booking type of the sandbox, without a period that
   ]);
 });
 
-it('a deal can be moved and won, and an order confirmed and fulfilled, as they are shown', async () => {
+it('a deal can be moved and won, and an order confirmed and fulfilled, as shown', async () => {
   const path = { deal: '/v1/crm/deals/{deal_id}', order: '/v1/catalogue/orders/{order_id}' };
   for (const each of [`${path.deal}/move`, `${path.deal}/win`, `${path.order}/confirm`, `${path.order}/fulfil`])
     expect([each, await attempt('post', each, shown.paths[each]!.post!)]).toEqual([each, 200]);
 });
 
-it('what stands below another, in no list, or behind what nothing can be done with is named too', async () => {
+it('examples also refer to nested resources, to resources without a list, and past entries in final states', async () => {
   const operations: [string, string, number][] = [
     ['post', '/v1/agents/{agent_id}/plans', 202],
     ['patch', '/v1/agents/plans/{plan_id}/steps/{step_id}', 200],
@@ -154,12 +154,12 @@ it('what stands below another, in no list, or behind what nothing can be done wi
     expect([path, await attempt(method, path, shown.paths[path]![method]!)]).toEqual([path, status]);
 });
 
-it('the address of the API is that of the page', () => {
+it("the API's address is the page's address", () => {
   expect(shown.info.description).toContain(`curl ${platform.gatewayUrl}/v1/me -H`);
   expect(JSON.stringify(shown)).not.toContain('{base_url}');
 });
 
-it('the clock can be advanced as it is shown', async () => {
+it('the clock can be advanced as shown', async () => {
   const { method, path, operation } = operationsOf('post').find((each) => each.path === '/v1/sandbox/clock')!;
   expect(await attempt(method, path, operation)).toBe(202);
 });

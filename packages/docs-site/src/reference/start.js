@@ -6,7 +6,7 @@ import { forSandbox } from './sandbox.js';
 
 const getJson = async (url) => (await fetch(url)).json();
 
-/** Loads the script that draws the reference; it is no module. */
+/** Loads the script that renders the reference. It is not a module. */
 function loadScalar() {
   const { promise, resolve, reject } = Promise.withResolvers();
   const script = document.createElement('script');
@@ -15,7 +15,7 @@ function loadScalar() {
   return promise;
 }
 
-/** Returns the document as it is shown here: with examples of the sandbox whose key there is. */
+/** Returns the document as this page shows it, with examples of the key's sandbox if there is a key. */
 async function shownDocument(described, key) {
   const page = forPage(described, location.origin);
   const shown = key ? await forSandbox(page, key) : page;
@@ -23,7 +23,7 @@ async function shownDocument(described, key) {
   return shown;
 }
 
-/** Gives the reference the site's theme, now and whenever it is changed: Scalar sets the classes once, and does not change them later. */
+/** Applies the site's theme to the reference, now and on each change. Scalar sets the classes only once. */
 function followTheme() {
   const follow = () => {
     const isDark = document.documentElement.dataset.theme === 'dark';
@@ -44,11 +44,11 @@ const configuration = {
     preferredSecurityScheme: 'bearer',
     securitySchemes: { bearer: { token: key ?? '' } },
   },
-  // Their samples are ours: complete, and first in the menu.
+  // Our own samples replace these clients: they are complete and come first in the menu.
   hiddenClients: { shell: true, js: true, node: true, python: true, c: true, http: true },
   ...slugs,
   redirect: anchorOf,
-  // The site has navigation, search and the choice between dark and light.
+  // The site has its own navigation, search and theme selection.
   showSidebar: false,
   hideSearch: true,
   hideDarkModeToggle: true,
@@ -58,7 +58,7 @@ const configuration = {
   orderSchemaPropertiesBy: 'preserve',
   orderRequiredPropertiesFirst: false,
   maxVisibleRequestBodyProperties: 0,
-  // All of it comes from here, and nothing is sent elsewhere.
+  // Loads nothing from other hosts and sends nothing to them.
   withDefaultFonts: false,
   telemetry: false,
   hideClientButton: true,
@@ -66,10 +66,10 @@ const configuration = {
   agent: { disabled: true },
   mcp: { disabled: true },
 };
-// What the page has without a script goes now that all is there.
+// Replaces the static reference now that everything is loaded.
 const container = document.querySelector('#api');
 container.replaceChildren();
 Scalar.createApiReference(container, configuration);
-// The page has one main part already, of which the reference is a region.
+// The page already has a main element, so the reference becomes a region.
 container.querySelector('main').setAttribute('role', 'region');
 followTheme();
