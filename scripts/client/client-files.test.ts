@@ -138,7 +138,7 @@ describe("the client's files", () => {
     const deprecated = { since: '2026-01-01', sunset: '2027-01-01', instead: operation('findShop') };
     const document = documentOf({ getShop: json({}), findShop: json({}) });
     const types = await typesOf([operation('getShop', { deprecated })], document);
-    expect(types).toContain('   * @deprecated Use `client.shop.find`; it may be gone from 2027-01-01.\n');
+    expect(types).toContain('   * @deprecated Use `client.shop.find`; it may be removed from 2027-01-01.\n');
   });
 
   it('narrow events by their type, and add the fields of the event list', async () => {

@@ -176,7 +176,7 @@ function commentOf(operation: Operation, document: ClientDocument): string {
   if (deprecated) {
     const { key, path: newPath } = deprecated.instead;
     const instead = Object.values(document.paths[newPath]!).find(({ operationId }) => operationId === key)!;
-    lines.push(`@deprecated Use \`client.${instead['x-client-name']}\`; it may be gone from ${deprecated.sunset}.`);
+    lines.push(`@deprecated Use \`client.${instead['x-client-name']}\`; it may be removed from ${deprecated.sunset}.`);
   }
   const rows = lines.map((line) => `   * ${line.replaceAll('*/', '*\\/')}`.trimEnd());
   return `  /**\n${rows.join('\n')}\n   */\n`;

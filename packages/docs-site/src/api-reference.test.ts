@@ -18,11 +18,11 @@ it('has the groups in the order of the document', () => {
 it('describes the fields of requests and responses, one level deep', () => {
   const [, sending] = writeReference(document).split('{ #sendMessage }');
   const [request, response] = sending!.split('\n### ', 1)[0]!.split('**Response 202**');
-  expect(request).toContain('- `channels` (array of object, required): Channels to try, in order;');
-  expect(request).toContain('\n  - `channel` (`whatsapp`, `sms`, `email`, required): Must be set up;');
+  expect(request).toContain('- `channels` (array of object, required): Channels to try, in order.');
+  expect(request).toContain('\n  - `channel` (`whatsapp`, `sms`, `email`, required): It must be set up');
   // The description is a sibling of a reference.
   expect(request).toMatch(/^- `purpose` \(`\w+`, `\w+`\): A marketing message is sent only if/m);
-  expect(response).toMatch(/^- `status` \(`scheduled`, .*`refused`\): `sent`: a provider accepted it;/m);
+  expect(response).toMatch(/^- `status` \(`scheduled`, .*`refused`\): `sent`: a provider accepted the message/m);
   expect(response).toMatch(/^- `contact` \(object or null\): The recipient/m);
   expect(response).toMatch(/^ {2}- `phone` \(string\): Phone number in E\.164/m);
 });

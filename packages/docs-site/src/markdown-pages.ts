@@ -21,7 +21,7 @@ function linesOfContents(): string[] {
   return [
     `# ${siteTitle}`,
     '',
-    '> Appointments, AI agents, customer data, orders, deals, messages and webhooks behind one HTTP API of JSON.',
+    '> One HTTP API for appointments, AI agents, customer data, orders, deals, messages and webhooks.',
     '',
     "Examples use https://api.example.com as this installation's address. Replace it with the address that served this file. A key that begins with `cp_test_` acts on a sandbox, from which no message leaves the platform.",
     ...groups.flatMap(({ label, pages }) => ['', `## ${label}`, '', ...pages.map(lineOf)]),
