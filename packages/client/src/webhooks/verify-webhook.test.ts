@@ -116,7 +116,7 @@ describe('a delivery is refused', () => {
 describe('secrets', () => {
   it('that are missing, such as an unset environment variable, are reported', async () => {
     for (const missing of [undefined, '', [], ['', secret]] as string[][])
-      await expect(verifyWebhook(signed(), body, missing)).rejects.toThrow('The secret is missing: give the whsec_…');
+      await expect(verifyWebhook(signed(), body, missing)).rejects.toThrow('The secret is missing: pass the whsec_…');
   });
 
   it('that are malformed throw a TypeError that does not contain them', async () => {
