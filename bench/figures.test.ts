@@ -4,7 +4,7 @@ import { atLeast, atMost, median, percentile, tableLines, told } from './figures
 it('returns the middle value as the median, or the mean of the two middle values', () => {
   expect(median([9, 1, 5])).toBe(5);
   expect(median([4, 1, 3, 10])).toBe(3.5);
-  expect(() => median([])).toThrow('no median of no values');
+  expect(() => median([])).toThrow('the median of no values is undefined');
 });
 
 it('returns a measured value as the percentile, by nearest rank', () => {
