@@ -44,7 +44,8 @@ export const messagingConfig = baseConfig.extend({
       'Maximum calls in flight of one account on one channel, per process. The limit grows as the provider responds.',
   }),
   MESSAGING_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2_000).default(256).meta({
-    description: 'Maximum calls in flight that are younger than 1 s. With slower ones, at most four times as many.',
+    description:
+      'Maximum calls in flight that began less than 1 s ago. All calls together: at most four times as many.',
   }),
   MESSAGING_CHANNEL_HOLD: duration(
     '1h',

@@ -18,11 +18,12 @@ export const webhooksConfig = baseConfig.extend({
     description: 'Maximum attempts in flight to one endpoint.',
   }),
   WEBHOOKS_MAX_IN_FLIGHT: z.coerce.number().int().min(1).max(2000).default(256).meta({
-    description: 'Maximum attempts in flight that are younger than 1 s. With slower ones, at most four times as many.',
+    description:
+      'Maximum attempts in flight that began less than 1 s ago. All attempts together: at most four times as many.',
   }),
   EVENT_RETENTION_DAYS: z.coerce.number().int().min(1).max(3650).default(30).meta({
     description:
-      'Days for which events, deliveries and replays are shown. Their rows are dropped one to two weeks later.',
+      'Days for which events, deliveries and replays are shown. Replays are then deleted; events and deliveries are dropped one to two weeks later, or later still above 60 days.',
   }),
 });
 export type WebhooksConfig = z.output<typeof webhooksConfig>;

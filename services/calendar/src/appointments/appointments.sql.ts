@@ -90,7 +90,7 @@ export interface AppointmentFilter {
   from?: Date | undefined;
   to?: Date | undefined;
   status?: AppointmentStatus | undefined;
-  /** An unmerged contact. Appointments of contacts merged into it are included. */
+  /** A contact that is not merged into another. Appointments of contacts merged into it are included. */
   contactId?: string | undefined;
   staffId?: number | undefined;
   bookingTypeId?: number | undefined;

@@ -28,7 +28,7 @@ export const emitDueReminders: Job<unknown> = {
         try {
           emit(reminderDue, account, { appointment, channel, minutes_before });
         } catch (error) {
-          // Histories older than the limit can exceed the event size. The rest of the batch must not be affected.
+          // A history from before its size limit existed can be too large for an event. The rest of the batch must not be affected.
           if (!(error instanceof ApiError)) throw error;
           log.error({ ...named, err: error }, 'dropped a reminder that is too large for an event');
         }

@@ -62,7 +62,7 @@ export async function updateBookingTypeRow(tx: Sql, accountId: string, { id, ...
     update booking_types set ${tx(columnsOf(tx, accountId, values))} where account_id = ${accountId} and id = ${id}`;
 }
 
-/** Returns those emails that belong to active teammates. */
+/** Returns those emails whose teammate is still a member, even if the profile is switched off. */
 export async function selectTeammates(tx: Sql, accountId: string, emails: string[]) {
   const rows = await tx<{ email: string }[]>`
     select s.email from staff s join members m on m.account_id = s.account_id and m.email = s.email

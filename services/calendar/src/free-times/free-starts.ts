@@ -111,7 +111,7 @@ function bookableWindow({ bookingType, now }: Rules): { earliest: number; latest
   };
 }
 
-/** Availability of a teammate by start. `open` has starts whose appointment ends within an open range; the others have starts that would overlap. */
+/** Ranges of a teammate's starts. In `open` the whole appointment fits the opening hours; in the others it would overlap, preparation included. */
 type Availability = { open: RangeCursor; timeOff: RangeCursor; taken: RangeCursor };
 
 /** Cursor over ranges sorted by start. `next` is the first range after the last checked instant; `latestEnd` is the latest end before it. */

@@ -1,7 +1,7 @@
 import { jsonBytes } from '@customer-platform/service-kit';
 
 const maxDates = 1_000;
-/** Limit in bytes of JSON, enough for two ranges on 1,000 dates. Lists of the team and bookings read the overrides of all teammates. */
+/** Limit in bytes of JSON, enough for two ranges on 1,000 dates. Listing the team returns all overrides, and each booking searches them. */
 const maxBytes = 65_536;
 
 /** Returns an error message for invalid overrides; otherwise undefined. Overrides that exceed the limit already may shrink. */

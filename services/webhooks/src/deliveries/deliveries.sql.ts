@@ -48,8 +48,8 @@ export async function findCursor(sql: Sql, { accountId, endpointId }: QueueKey, 
 }
 
 /**
- * Hides a limit from the planner, which then merges the first rows of each partition. It underestimates an endpoint's
- * deliveries; with a known limit above its estimate, it would read and sort them all.
+ * Hides a limit from the planner, which underestimates how many deliveries an endpoint has. If it knew a limit above its
+ * estimate, it would read and sort all of them. Otherwise it merges the first rows of each partition.
  */
 export const firstOf = (sql: Sql, limit: number) => sql`(select ${limit}::integer)`;
 

@@ -27,7 +27,7 @@ import {
 const batch = 100;
 /** While the endpoint has this many due deliveries, a replay adds none, so that it never outpaces the endpoint. */
 const maxDue = 200;
-/** Pause of a replay whose endpoint is busy, or that failed. It doubles each time, up to the longest. */
+/** Pause of a replay whose endpoint is busy, or whose round threw. It doubles each time, up to the longest. */
 const shortestPauseMs = 500;
 const longestPauseMs = { busy: 8_000, failed: 300_000 };
 /** Pauses in a row that are counted; further ones last equally long. */
@@ -36,7 +36,7 @@ const maxPauses = 10;
 const finder = new RowFinder(runningReplays);
 const room = batchOf(1);
 
-/** A replay that failed. Its progress is rolled back. */
+/** A replay whose round threw. The round is rolled back, and the replay pauses and stays running. */
 class ReplayFailed extends Error {
   readonly replay: ReplayRow;
 

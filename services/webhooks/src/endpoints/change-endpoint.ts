@@ -3,8 +3,8 @@ import { noteEndpointChanged } from '../sending/dispatch.sql.ts';
 import { type EndpointRow, type EndpointValues, updateEndpointRow } from './endpoints.sql.ts';
 
 /**
- * Updates a locked endpoint. All processes read it again if its URL, active or paused state changed. The caller
- * wakes the dispatcher after the commit.
+ * Updates a locked endpoint. The process that holds its queue reads it again if its URL, active or paused state changed.
+ * The caller wakes the dispatcher after the commit.
  */
 export async function changeEndpoint(
   tx: Sql,

@@ -28,12 +28,12 @@ export function oldestIdKept(keptMs: number): string {
   return uuidAt(Date.now() - keptMs);
 }
 
-/** Up to this retention in days, partitions span days and weeks. Beyond it they are longer, since each partition slows every list. */
-const daysInDays = 60;
+/** Up to this retention in days, a partition spans one day (`tries`) or one week. Beyond it, partitions are longer: each slows every list. */
+const maxDaysOfShortPartitions = 60;
 
 /** Returns the tables partitioned by time. Deliveries use weeks, because every read of due or listed rows visits each partition. */
 export function partitionsOf({ shownMs, keptMs }: Retention): PartitionedTable[] {
-  const length = Math.ceil(shownMs / dayMs / daysInDays);
+  const length = Math.ceil(shownMs / dayMs / maxDaysOfShortPartitions);
   const weeks = { days: 7 * length, ahead: Math.ceil(3 / length), keptMs };
   return [
     { table: 'events', ...weeks },

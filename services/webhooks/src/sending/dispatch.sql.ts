@@ -19,10 +19,10 @@ export const endpointsOf = (keys: readonly QueueKey[]) => keys.map((key) => key.
 export type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
 /**
- * Limits for claiming queues: at most `limit`, none of the excluded `accounts` and `endpoints`. With `hasClocks`, held
- * queues are checked against their sandbox clock. With `isWoken` too, free queues are checked against it as well.
+ * Options for claiming at most `limit` queues. `accounts` and `endpoints` are excluded. `hasClocks`: some account has a
+ * sandbox clock, and held queues are due by it. `isWoken`: the look is not periodic, and free queues are due by it too.
  */
-interface TakenQueues {
+interface ClaimOptions {
   limit: number;
   accounts: readonly string[];
   endpoints: readonly string[];
@@ -38,7 +38,7 @@ export async function takeDueQueues(
   sql: Sql,
   owner: string,
   now: Date,
-  { limit, accounts, endpoints, hasClocks, isWoken }: TakenQueues,
+  { limit, accounts, endpoints, hasClocks, isWoken }: ClaimOptions,
 ) {
   const isIncluded = sql`account_id <> all(${[...accounts]}::uuid[]) and endpoint_id <> all(${[...endpoints]}::uuid[])`;
   const queue = sql`${keyColumns(sql)}, version, endpoint_version as "endpointVersion"`;
@@ -143,8 +143,8 @@ export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date) {
 
 /**
  * Records that an endpoint changed: its URL, secret, active or paused state, or its deletion. The process that holds the
- * queue drops its fetched deliveries and reads them again within 100 ms. While `isPaused`, no process claims the queue; only an active
- * endpoint can be paused. Call it in the transaction of the change.
+ * queue drops its fetched deliveries and reads them again within 100 ms. While `isPaused`, no process claims the queue; it
+ * must be false for a disabled endpoint. Call it in the transaction of the change.
  */
 export async function noteEndpointChanged(tx: Sql, { isPaused, ...key }: QueueKey & { isPaused: boolean }, now: Date) {
   await tx`

@@ -25,6 +25,6 @@ export type DispatcherOptions = {
   secretKeys: SecretKeys;
   /** Maximum number of attempts in flight per endpoint. */
   maxPerEndpoint: number;
-  /** Maximum number of attempts in flight that are younger than 1 s. With slower ones, at most four times as many. */
+  /** Maximum number of attempts in flight that began less than 1 s ago. All attempts together: at most four times as many. */
   maxInFlight: number;
 };

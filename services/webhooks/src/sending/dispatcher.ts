@@ -44,7 +44,7 @@ const heldBackMs = 500;
 /**
  * Sends due deliveries. Leases queues of endpoints, fetches their due deliveries in batches, rotates attempts fairly within its limits, and writes
  * outcomes in batches. Passes over endpoints and accounts at their limits, and leaves a hanging endpoint one slot. Aborts the attempts of disabled
- * and deleted endpoints. If the process dies, only leases are lost.
+ * and deleted endpoints. If the process dies, its leases expire, and attempts without a written outcome are made again.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -146,7 +146,7 @@ export class Dispatcher {
     const { isWhole, accounts, endpoints } = this.#membership.paused();
     const suspended = new Set(this.#standings.suspended());
     const excluded = [...suspended, ...accounts, ...this.#slots.atBound()];
-    // Wakes the upkeep after every claim: it sleeps if all earlier queues were released during the claim.
+    // The upkeep sleeps while no queue is held. All earlier ones may be released during this claim, so every claim wakes it.
     if (!isWhole && (await this.#queues.takeDue({ accounts: excluded, endpoints, isWoken }))) this.#upkeep.wake();
     for (const held of this.#queues.all()) {
       if (suspended.has(held.accountId) || isPausedByOperators(held, this.#membership.paused()))

@@ -194,7 +194,7 @@ export class HeldEndpoint implements QueueKey {
   }
 }
 
-/** Returns the later time. Null if one says that the endpoint is not failing; the next read returns a failure that this hides. */
+/** Returns the later time, or null (not failing) if either is null. If a failure is missed, the next read brings it. */
 function later(one: Date | null, other: Date | null): Date | null {
   if (one === null || other === null) return null;
   return one > other ? one : other;

@@ -17,7 +17,7 @@ export const deliveries: ReportedQueue = {
   retry: retryDeliveries,
 };
 
-/** Shows a moving sandbox clock the due deliveries. `wake` wakes the dispatcher, which sends them. */
+/** Makes an advancing sandbox clock stop at due deliveries and wait for them. `wake` wakes the dispatcher, which sends them. */
 export const clockedDeliveries = (wake: () => void): ClockedWork => ({
   queue: deliveries.queue,
   rows: { name: 'queues', due: 'due_at', look: lookAtDeliveries },

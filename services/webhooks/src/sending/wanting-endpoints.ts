@@ -1,14 +1,14 @@
 import type { HeldEndpoint } from './held-endpoint.ts';
 
-/** While this many fetched deliveries can start, accounts with fetched deliveries get no more. */
+/** While this many fetched deliveries can start, accounts with one of them get no more. */
 const maxReady = 2000;
 /** When all fetched deliveries exceed the first number of characters, only accounts below the second get more. */
 const [maxFetched, fetchedShare] = [33_554_432, 262_144];
 
 /**
- * Returns the endpoints whose deliveries are to be fetched now. While enough deliveries can start by `canTake`, it skips accounts that have a fetched
- * delivery for an endpoint that can start. So a read serves accounts with nothing to start; a hanging endpoint does not count. While very much is
- * fetched, it skips accounts that hold their share, because many hanging endpoints would fill the memory.
+ * Returns the endpoints whose deliveries are to be fetched now. While `maxReady` fetched deliveries can start by `canTake`, it leaves out accounts with
+ * one of them, so that a read serves accounts with nothing to start. An endpoint at its cap, such as a hanging one, cannot start. While more than
+ * `maxFetched` characters are fetched, it leaves out accounts that hold `fetchedShare`, because many hanging endpoints would fill the memory.
  */
 export function wantingEndpoints(
   all: readonly HeldEndpoint[],
