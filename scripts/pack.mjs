@@ -7,6 +7,6 @@ const stale = () => artifacts.filter((artifact) => !isFresh(artifact)).map(({ na
 
 if (process.argv[2] !== '--check') pack();
 for (const name of stale()) {
-  console.error(`deploy/packed/${name} is older than its sources: npm run pack, and commit it`);
+  console.error(`deploy/packed/${name} is older than its sources: run npm run pack and commit the result`);
   process.exitCode = 1;
 }
