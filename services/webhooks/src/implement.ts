@@ -13,7 +13,7 @@ export type WebhookResources = {
   retention: Retention;
   /** Retention uses real time, not sandbox clocks. */
   clocks: Pick<Clocks, 'real'>;
-  dispatcher: Worker & Pick<Dispatcher, 'claimCreated'>;
+  dispatcher: Worker & Pick<Dispatcher, 'acceptCreated'>;
   feed: {
     /** Reports which accounts have new events. Call it after the commit. */
     recorded(accountIds: ReadonlySet<string>): void;

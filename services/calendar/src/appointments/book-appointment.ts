@@ -64,8 +64,8 @@ export const bookAppointment = implement(contract.bookAppointment, {
 });
 
 /**
- * Returns whether appointments can belong to the deal in the body; false if none is given or the account lacks Pipelines. If this service has no copy
- * of the contact or the deal, aborts this attempt, fetches both concurrently and runs the handler again.
+ * Returns whether the deal in the body exists; false if none is given or the account lacks Pipelines. If this service lacks a copy of the contact or
+ * the deal, aborts this attempt, fetches what is missing concurrently and runs the handler again.
  */
 async function prefetchNamed(call: BookingCall, isContactKnown: boolean): Promise<boolean> {
   const { account, tx, body, prefetch } = call;

@@ -35,8 +35,8 @@ export interface ReminderBatch {
 }
 
 /**
- * Deletes the reminders selected and locked by `due`, and returns them with their appointments. The first of each account come before the second
- * ones. Takes at least one, and at most about 4 MiB of histories. Events must be written in the same transaction, so each is emitted once.
+ * Of the reminders that `due` selects and locks, deletes and returns as many as fit into about 4 MiB of histories, at least one: the first of each
+ * account before the second ones. Returns them by due time. Write their events in the same transaction, so that each is emitted once.
  */
 export async function takeDueReminders(tx: Sql, due: Fragment): Promise<ReminderBatch> {
   const rows = await tx<TakenReminder[]>`

@@ -9,7 +9,7 @@ const room = batchOf(200);
 
 /**
  * Emits due reminders; another service sends the messages. Drops reminders of accounts with Calendar switched off. Reminders of a suspended account
- * are emitted: Messages fails them with the reason, which shows what was not sent.
+ * are emitted: the service Messages records them as failed, which shows what was not sent.
  */
 export const emitDueReminders: Job<unknown> = {
   name: 'emit-due-reminders',

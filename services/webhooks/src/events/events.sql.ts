@@ -8,7 +8,7 @@ import {
   withinPageBytes,
 } from '@customer-platform/service-kit';
 import { firstOf } from '../deliveries/deliveries.sql.ts';
-import type { CreatedDelivery } from '../sending/claim-created.ts';
+import type { CreatedDelivery } from '../sending/accept-created.ts';
 
 /** The filters that match an event type: the type itself, its family, and `*`. */
 const filtersOf = (sql: Sql, type: string) => {

@@ -1,7 +1,7 @@
 import type { Consumer } from '@customer-platform/service-kit';
 import type { WebhookResources } from '../implement.ts';
 import { oldestIdKept } from '../retention/retention.ts';
-import type { CreatedDelivery } from '../sending/claim-created.ts';
+import type { CreatedDelivery } from '../sending/accept-created.ts';
 import { nextWaitMs } from '../sending/retry-schedule.ts';
 import { takeEvents } from './events.sql.ts';
 
@@ -23,7 +23,7 @@ export const onPublicEvent: Consumer<WebhookResources, readonly CreatedDelivery[
   },
   committed({ dispatcher, schedule, deliveriesDue, feed }, events, taken) {
     // Sends deliveries from memory if they are due at once and this process holds their queues. All processes look for the rest.
-    if (schedule[0] !== 0 || !dispatcher.claimCreated(taken ?? [], events)) deliveriesDue();
+    if (schedule[0] !== 0 || !dispatcher.acceptCreated(taken ?? [], events)) deliveriesDue();
     feed.recorded(new Set(events.map(({ account }) => account)));
   },
 };

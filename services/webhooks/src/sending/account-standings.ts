@@ -12,8 +12,8 @@ export type AccountStandingsOptions = {
 };
 
 /**
- * Decides which accounts may send: suspended accounts may not. An unknown or changed account is fetched first. If the
- * gateway does not reply, the last known standing applies. An account with no known standing may send.
+ * Decides which accounts may send: suspended accounts may not. An unknown or changed account waits until it is
+ * fetched. If the gateway does not reply, its last known standing applies; without one, it may send.
  */
 export class AccountStandings {
   readonly #options: AccountStandingsOptions;

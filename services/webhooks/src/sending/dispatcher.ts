@@ -7,9 +7,9 @@ import {
   waitUntil,
   whenLate,
 } from '@customer-platform/service-kit';
+import { acceptCreated, type CreatedDelivery } from './accept-created.ts';
 import { AccountStandings } from './account-standings.ts';
 import { BytesUnderWay } from './bytes-under-way.ts';
-import { type CreatedDelivery, claimCreated } from './claim-created.ts';
 import { endPending } from './dispatch.sql.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -104,11 +104,11 @@ export class Dispatcher {
   }
 
   /** Starts deliveries that were just created, as far as the held queues accept them. Returns whether they accepted all. */
-  claimCreated(made: readonly CreatedDelivery[], events: readonly ReceivedEvent[]): boolean {
-    // Deliveries that cannot start would fill memory. An event's publisher may know a later sandbox time than this process.
+  acceptCreated(made: readonly CreatedDelivery[], events: readonly ReceivedEvent[]): boolean {
+    // The publisher may know a later sandbox time than this process. Deliveries that cannot start now would only fill memory.
     const mayNotBeDue = events.some((event) => this.#options.clocks.leadOfEvent(event) > 0);
     if (mayNotBeDue || this.#slots.freeOfFresh <= 0 || this.#writer.waiting >= maxUnwritten) return made.length === 0;
-    const { taken, hasAll } = claimCreated(made, events, this.#queues);
+    const { taken, hasAll } = acceptCreated(made, events, this.#queues);
     for (const held of taken) this.#startable.add(held);
     if (taken.length > 0) this.#startReady();
     return hasAll;
@@ -146,7 +146,7 @@ export class Dispatcher {
     const { isWhole, accounts, endpoints } = this.#membership.paused();
     const suspended = new Set(this.#standings.suspended());
     const excluded = [...suspended, ...accounts, ...this.#slots.atBound()];
-    // The upkeep sleeps while no queue is held. All earlier ones may be released during this claim, so every claim wakes it.
+    // The upkeep sleeps while no queue is held. All held before may be released during this claim, so a claim wakes it.
     if (!isWhole && (await this.#queues.takeDue({ accounts: excluded, endpoints, isWoken }))) this.#upkeep.wake();
     for (const held of this.#queues.all()) {
       if (suspended.has(held.accountId) || isPausedByOperators(held, this.#membership.paused()))
@@ -266,7 +266,7 @@ export class Dispatcher {
   }
 
   #onWritten(outcomes: readonly TryOutcome[], waitingEndpoints: readonly string[]): void {
-    // A redelivered delivery may be due at once. A read that runs during the write skips it as busy.
+    // A delivery redelivered during its attempt may be due at once, but a read during this write skipped it as busy.
     for (const held of waitingEndpoints.map((id) => this.#queues.get(id)))
       if (held) held.queue = markMissed(held.queue);
     for (const outcome of outcomes) {

@@ -1,8 +1,8 @@
 import type { PostResult, SecretKeys } from '@customer-platform/outbound';
 import type { RunEnd } from '@customer-platform/service-kit';
 import { describe, expect, it } from '@jest/globals';
+import { acceptCreated } from './accept-created.ts';
 import { BytesUnderWay } from './bytes-under-way.ts';
-import { claimCreated } from './claim-created.ts';
 import { FairQueue } from './fair-queue.ts';
 import { adaptedCap, HeldEndpoint } from './held-endpoint.ts';
 import { type DueDelivery, type EndReason, failureText, outcomeOf, type TryOutcome } from './outcome.ts';
@@ -238,7 +238,7 @@ describe('HeldEndpoint', () => {
       held.version = 1;
       held.queue = dry({ version: 5, laterAt: endedAt });
       change(held);
-      return [held.claimCreated([due], queue), held.ready.length, held.queue];
+      return [held.acceptCreated([due], queue), held.ready.length, held.queue];
     };
     const asIs = () => undefined;
     const dryAt = (version: number) => expect.objectContaining({ kind: 'dry', version, laterAt: endedAt });
@@ -252,12 +252,12 @@ describe('HeldEndpoint', () => {
     const large = { ...due, envelope: 'x'.repeat(262_145) };
     const held = new HeldEndpoint({ accountId: 'a', endpointId: 'p' }, 2);
     held.queue = dry({ version: 5, laterAt: endedAt });
-    expect(held.claimCreated([large], { version: 6, endpointVersion: -1 })).toBe(false);
-    expect(held.claimCreated([due], { version: 6, endpointVersion: -1 })).toBe(true);
+    expect(held.acceptCreated([large], { version: 6, endpointVersion: -1 })).toBe(false);
+    expect(held.acceptCreated([due], { version: 6, endpointVersion: -1 })).toBe(true);
   });
 });
 
-describe('claimCreated', () => {
+describe('acceptCreated', () => {
   const event = (id: string, text: string) => ({ id, text, account: 'a', type: 'x', data: {}, trace: undefined });
   const made = (endpointId: string, id: string, eventId: string) => {
     return { accountId: 'a', endpointId, id, eventId, sequence: 7, version: 1, endpointVersion: 1 };
@@ -274,13 +274,13 @@ describe('claimCreated', () => {
     const queues = { ofRealTime: (endpointId: string) => [one, other].find((held) => held.endpointId === endpointId) };
     const events = [event('E1', 'first'), event('e2', 'second')] as never;
     const all = [made('one', 'd1', 'e1'), made('other', 'd2', 'e1'), made('one', 'd3', 'e2')];
-    expect(claimCreated(all, events, queues)).toEqual({ taken: [one, other], hasAll: true });
+    expect(acceptCreated(all, events, queues)).toEqual({ taken: [one, other], hasAll: true });
     const ready = (held: HeldEndpoint) => held.ready.map(({ id, envelope, sequence }) => [id, envelope, sequence]);
     expect(ready(one)).toEqual([
       ['d1', 'first', 7],
       ['d3', 'second', 7],
     ]);
     expect(ready(other)).toEqual([['d2', 'first', 7]]);
-    expect(claimCreated([made('nobody', 'd4', 'e1')], events, queues)).toEqual({ taken: [], hasAll: false });
+    expect(acceptCreated([made('nobody', 'd4', 'e1')], events, queues)).toEqual({ taken: [], hasAll: false });
   });
 });

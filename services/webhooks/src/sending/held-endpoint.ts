@@ -178,7 +178,7 @@ export class HeldEndpoint implements QueueKey {
    * Accepts deliveries that were just created if nothing else can have become due since the queue was drained. The versions of queue and endpoint
    * prove that. Returns false if they do not, or if the deliveries are too many or too large. They are then read from the database.
    */
-  claimCreated(due: readonly DueDelivery[], queue: { version: number; endpointVersion: number }): boolean {
+  acceptCreated(due: readonly DueDelivery[], queue: { version: number; endpointVersion: number }): boolean {
     const seen = this.queue;
     if (seen.kind !== 'dry' || seen.version + 1 !== queue.version || this.version !== queue.endpointVersion)
       return false;

@@ -153,7 +153,7 @@ export class HeldQueues {
 
   /**
    * Releases idle queues. When no room is left, also releases the 10 % held longest, preferring queues with nothing in
-   * flight. The others cannot be released before their attempts end.
+   * flight. A chosen queue with attempts in flight or unwritten outcomes is released once they have ended.
    */
   async #releaseIdle(): Promise<void> {
     const { maxHeld } = this.#options;

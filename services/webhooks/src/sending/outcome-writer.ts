@@ -10,7 +10,7 @@ import type { TryOutcome } from './outcome.ts';
 import { type EndpointNews, writeEndpointNews, writeOutcomes } from './outcomes.sql.ts';
 
 const maxBatch = 500;
-/** A little longer than a transaction takes. Usually nothing waits for outcomes; a commit for each costs as much as recording its event. */
+/** Time for gathering outcomes into a batch. The delay rarely matters, and a commit for each would cost as much as recording its event. */
 const gatherMs = 30;
 
 const tries = meter.createCounter('webhooks.tries', { description: 'Delivery attempts by outcome.' });

@@ -56,11 +56,10 @@ export async function writeEndpointNews(tx: Sql, news: readonly EndpointNews[], 
 }
 
 /**
- * Writes attempts and the resulting delivery states in two statements per batch. The attempt is always written. The
- * state changes if the delivery is still pending in the same run, or if the attempt succeeded in the same run. Also sets
- * when the queues are due next, and returns their endpoints. A separate statement locks queues before deliveries, in
- * the order of all transactions (ADR 27). If `mayBeWritten`, outcomes already stored change nothing, and their queues
- * are looked at again.
+ * Writes attempts and the resulting delivery states, in two statements per batch: the first locks the queues, because
+ * every transaction locks queues before deliveries (ADR 27); the second writes. The state changes if the delivery is
+ * still pending in the same run, or if the attempt succeeded in it. Also sets when the queues are due next, and returns
+ * their endpoints. If `mayBeWritten`, a stored outcome is not written again, but its queue is looked at again.
  */
 export async function writeOutcomes(
   tx: Sql,

@@ -3,7 +3,7 @@ import { type Look, maxMoved, type QueueRows, type Sql } from '@customer-platfor
 import { makeDue } from './dispatch.sql.ts';
 
 /**
- * Sets deliveries that wait after a failed attempt to due now, at most `maxMoved`, and returns how many. Each then makes
+ * Makes at most `maxMoved` deliveries due now that wait after a failed attempt, and returns how many. Each then makes
  * its next scheduled attempt. Locks queues before deliveries, as everywhere.
  */
 export async function retryDeliveries(tx: Sql, _: QueueRows, part: QueuePart, now: Date): Promise<number> {
@@ -73,7 +73,7 @@ export async function isEndpointOf(sql: Sql, { account, endpoint }: QueuePart): 
   return found.length === 1;
 }
 
-/** Looks at the first pending delivery of each of an account's endpoints. One in flight is due until its outcome is written. */
+/** Looks at the first pending delivery of each of an account's endpoints. A delivery in flight counts as due until its outcome is written. */
 export const lookAtDeliveries = (sql: Sql, { account, now, endpoints }: Look) => sql`
   select coalesce(bool_or(first.at <= ${now}), false) as due, false as running, min(first.at) filter (where first.at > ${now}) as next
   from endpoints e cross join lateral (

@@ -21,7 +21,7 @@ export type QueueState = DueQueue & {
   found: number;
   /** Some due deliveries are too old to be sent. */
   hasTooOld: boolean;
-  /** When the next delivery becomes due that is not yet due; null if none exists. */
+  /** Due time of the next delivery that is not due yet; null if there is none. */
   laterAt: Date | null;
 };
 

@@ -65,6 +65,6 @@ it('new deliveries are read if they are more than one read fetches', () => {
   ] as const) {
     held.version = 1;
     held.queue = dry({ version: 1, laterAt: null });
-    expect(held.claimCreated(Array(count).fill(delivery), { version: 2, endpointVersion: 1 })).toBe(isTaken);
+    expect(held.acceptCreated(Array(count).fill(delivery), { version: 2, endpointVersion: 1 })).toBe(isTaken);
   }
 });

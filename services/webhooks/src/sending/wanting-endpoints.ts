@@ -1,14 +1,15 @@
 import type { HeldEndpoint } from './held-endpoint.ts';
 
-/** While this many fetched deliveries can start, accounts with one of them get no more. */
+/** Once this many fetched deliveries can start, nothing more is fetched for accounts that have one that can start. */
 const maxReady = 2000;
-/** When all fetched deliveries exceed the first number of characters, only accounts below the second get more. */
-const [maxFetched, fetchedShare] = [33_554_432, 262_144];
+/** Once this many characters are fetched in all, accounts that hold `fetchedShare` or more get no more. */
+const maxFetched = 33_554_432;
+const fetchedShare = 262_144;
 
 /**
- * Returns the endpoints whose deliveries are to be fetched now. While `maxReady` fetched deliveries can start by `canTake`, it leaves out accounts with
- * one of them, so that a read serves accounts with nothing to start. An endpoint at its cap, such as a hanging one, cannot start. While more than
- * `maxFetched` characters are fetched, it leaves out accounts that hold `fetchedShare`, because many hanging endpoints would fill the memory.
+ * Returns the endpoints to fetch for now. Once `maxReady` fetched deliveries can start (`canTake`), accounts with an endpoint that can start are left
+ * out, so that the read serves the others. An endpoint at its cap cannot start, and does not exclude its account. Once `maxFetched` characters are
+ * fetched in all, accounts that hold `fetchedShare` are left out; otherwise many hanging endpoints would fill the memory.
  */
 export function wantingEndpoints(
   all: readonly HeldEndpoint[],

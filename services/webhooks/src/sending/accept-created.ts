@@ -18,7 +18,7 @@ export interface CreatedDelivery extends QueueKey {
  * Adds deliveries that this process just created to the queues it holds, which saves a lease and a read. Returns the
  * queues that accepted some and whether all were accepted. The others are due and must be looked for.
  */
-export function claimCreated(
+export function acceptCreated(
   made: readonly CreatedDelivery[],
   events: readonly ReceivedEvent[],
   queues: Pick<HeldQueues, 'ofRealTime'>,
@@ -30,7 +30,7 @@ export function claimCreated(
   for (const [endpointId, ofEndpoint] of Map.groupBy(made, (one) => one.endpointId)) {
     const held = queues.ofRealTime(endpointId);
     const due = ofEndpoint.map((one) => dueDelivery(one, byId.get(keyOf(one.accountId, one.eventId))!));
-    if (held?.claimCreated(due, ofEndpoint[0]!)) taken.push(held);
+    if (held?.acceptCreated(due, ofEndpoint[0]!)) taken.push(held);
     else hasAll = false;
   }
   return { taken, hasAll };

@@ -1,7 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { ReceivedEvent } from '@customer-platform/service-kit';
 import { expect, it } from '@jest/globals';
-import { claimCreated } from './claim-created.ts';
+import { acceptCreated } from './accept-created.ts';
 import type { HeldEndpoint } from './held-endpoint.ts';
 import type { DueDelivery } from './outcome.ts';
 
@@ -18,8 +18,8 @@ it('a delivery has the text of the recorded event: the first of its account with
     endpointVersion: 1,
   };
   const taken: DueDelivery[] = [];
-  const held = { claimCreated: (due: DueDelivery[]) => taken.push(...due) > 0 } as unknown as HeldEndpoint;
+  const held = { acceptCreated: (due: DueDelivery[]) => taken.push(...due) > 0 } as unknown as HeldEndpoint;
   const events = [event(other, 'of another'), event(account, 'real'), event(account, 'forged'), event(other, 'forged')];
-  expect(claimCreated([made], events, { ofRealTime: () => held })).toEqual({ taken: [held], hasAll: true });
+  expect(acceptCreated([made], events, { ofRealTime: () => held })).toEqual({ taken: [held], hasAll: true });
   expect(taken.map(({ envelope }) => envelope)).toEqual(['real']);
 });
