@@ -23,7 +23,7 @@ export const webhooksConfig = baseConfig.extend({
   }),
   EVENT_RETENTION_DAYS: z.coerce.number().int().min(1).max(3650).default(30).meta({
     description:
-      'Days for which events, deliveries and replays are shown. Replays are then deleted; events and deliveries are dropped one to two weeks later, or later still above 60 days.',
+      'Days for which events, deliveries and replays are shown. Replays are then deleted; events and deliveries are dropped one to two weeks later, or even later if this setting exceeds 60.',
   }),
 });
 export type WebhooksConfig = z.output<typeof webhooksConfig>;

@@ -33,7 +33,7 @@ export const listAppointments = implement(contract.listAppointments, {
         return fail('invalid_request', 'booking_type must be the id of a booking type of this account', 'booking_type');
       filter.bookingTypeId = bookingType.id;
     }
-    // A list by `updated_since` is not in the order of starts, so `from` and `to` are one more indexed filter (`readFiltered`).
+    // A list by `updated_since` is not in the order of starts, so `from` and `to` together count as one more indexed filter.
     const starts = since && (filter.from ?? filter.to);
     const indexed = [filter.status, filter.staffId, filter.bookingTypeId, filter.contactId, since, starts];
     return await readFiltered(call, 'the search of appointments', { indexed }, (sql) =>

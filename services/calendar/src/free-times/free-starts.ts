@@ -111,10 +111,10 @@ function bookableWindow({ bookingType, now }: Rules): { earliest: number; latest
   };
 }
 
-/** Ranges of a teammate's starts. In `open` the whole appointment fits the opening hours; in the others it would overlap, preparation included. */
+/** A teammate's starts: in `open` the appointment fits the hours; in `timeOff` and `taken` it would overlap one, preparation included. */
 type Availability = { open: RangeCursor; timeOff: RangeCursor; taken: RangeCursor };
 
-/** Cursor over ranges sorted by start. `next` is the first range after the last checked instant; `latestEnd` is the latest end before it. */
+/** Cursor over ranges sorted by start. `next` is the first range after the last checked instant; `latestEnd` is the latest end of the ranges before `next`. */
 type RangeCursor = { ranges: TimeRange[]; next: number; latestEnd: number };
 
 function availabilityOf<Id>(

@@ -29,7 +29,7 @@ export interface OfferRows {
   staff: OfferedTeammate[];
 }
 
-/** Request for an offer: starts from `from` to `to`, both inclusive. */
+/** Request for an offer of the starts between `from` and `to`, both inclusive. */
 export interface OfferRequest {
   accountId: string;
   bookingTypeId: number;

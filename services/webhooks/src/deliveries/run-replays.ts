@@ -36,7 +36,7 @@ const maxPauses = 10;
 const finder = new RowFinder(runningReplays);
 const room = batchOf(1);
 
-/** A replay whose round threw. The round is rolled back, and the replay pauses and stays running. */
+/** A replay whose round threw. The round is rolled back; the replay pauses, and its status stays `running`. */
 class ReplayFailed extends Error {
   readonly replay: ReplayRow;
 

@@ -9,7 +9,7 @@ import { type EndpointValues, findEndpoint } from './endpoints.sql.ts';
 
 /**
  * Disabling an endpoint ends its pending deliveries as failed, `endpoint_disabled`; the dispatcher does so in batches.
- * Pausing keeps them pending. The endpoint's `paused` survives disabling; its queue is paused only while it is active too.
+ * Pausing keeps them pending. The endpoint's `paused` survives disabling; its queue is paused only while the endpoint is active too.
  */
 export const updateEndpoint = implement(contract.updateEndpoint, {
   find: ({ account, params, tx }) => findEndpoint(tx, account.id, params.endpoint_id, 'lock'),

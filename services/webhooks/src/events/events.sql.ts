@@ -88,7 +88,7 @@ async function insertEvents(tx: Sql, events: ReceivedEvent[], firstTryAt: Date, 
     where m.next_try_at is not null order by sequence`;
 }
 
-/** Inserts one event with its account's next number, for which the caller creates `matched` deliveries. Other events of the account wait. */
+/** Inserts one event with its account's next number; the caller creates its `matched` deliveries. Other events of the account wait. */
 export async function insertEvent(tx: Sql, event: OutboxRow, matched: number, now: Date) {
   const trace = event.trace && tx.json(event.trace as JsonValue);
   await tx`

@@ -28,7 +28,7 @@ export function oldestIdKept(keptMs: number): string {
   return uuidAt(Date.now() - keptMs);
 }
 
-/** Up to this retention in days, a partition spans one day (`tries`) or one week. Beyond it, partitions are longer: each slows every list. */
+/** Up to this retention in days, a partition spans one day (`tries`) or one week. Beyond it, they are longer and so fewer: each slows every list. */
 const maxDaysOfShortPartitions = 60;
 
 /** Returns the tables partitioned by time. Deliveries use weeks, because every read of due or listed rows visits each partition. */

@@ -13,7 +13,7 @@ export type AccountStandingsOptions = {
 
 /**
  * Decides which accounts may send: suspended accounts may not. An unknown or changed account waits until it is
- * fetched. If the gateway does not reply, its last known standing applies; without one, it may send.
+ * fetched. If the gateway does not reply, the account's last known standing applies; an account without one may send.
  */
 export class AccountStandings {
   readonly #options: AccountStandingsOptions;

@@ -20,7 +20,7 @@ export type DueQueue = QueueKey & { version: number; endpointVersion: number };
 
 /**
  * Options for claiming at most `limit` queues. `accounts` and `endpoints` are excluded. `hasClocks`: some account has a
- * sandbox clock; held queues are then due by their account's clock. `isWoken`: so are free queues, since the look was woken.
+ * sandbox clock; held queues are then due by their account's clock. `isWoken`: the look was woken, so free queues are too.
  */
 interface ClaimOptions {
   limit: number;
@@ -144,7 +144,7 @@ export async function makeDue(tx: Sql, keys: QueueKey[], dueAt: Date) {
 /**
  * Records that an endpoint changed: its URL, secret, active or paused state, or its deletion. The process that holds the
  * queue drops its fetched deliveries and reads them again within 100 ms. While `isPaused`, no process claims the queue;
- * false for a disabled endpoint, or nobody would end its pending deliveries. Call it in the transaction of the change.
+ * pass false for a disabled endpoint, or nobody would end its pending deliveries. Call it in the transaction of the change.
  */
 export async function noteEndpointChanged(tx: Sql, { isPaused, ...key }: QueueKey & { isPaused: boolean }, now: Date) {
   await tx`

@@ -146,7 +146,7 @@ export class Dispatcher {
     const { isWhole, accounts, endpoints } = this.#membership.paused();
     const suspended = new Set(this.#standings.suspended());
     const excluded = [...suspended, ...accounts, ...this.#slots.atBound()];
-    // The upkeep sleeps while no queue is held. All held before may be released during this claim, so a claim wakes it.
+    // All queues held before may be released during a claim, and the upkeep then sleeps. So a claim that leases queues wakes it.
     if (!isWhole && (await this.#queues.takeDue({ accounts: excluded, endpoints, isWoken }))) this.#upkeep.wake();
     for (const held of this.#queues.all()) {
       if (suspended.has(held.accountId) || isPausedByOperators(held, this.#membership.paused()))

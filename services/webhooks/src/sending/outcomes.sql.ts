@@ -58,7 +58,7 @@ export async function writeEndpointNews(tx: Sql, news: readonly EndpointNews[], 
 /**
  * Writes attempts and the resulting delivery states, in two statements per batch: the first locks the queues, because
  * every transaction locks queues before deliveries (ADR 27); the second writes. The state changes if the delivery is
- * still pending in the same run, or if the attempt succeeded in it. Also sets when the queues are due next, and returns
+ * still in the attempt's run, and is pending or the attempt succeeded. Also sets when the queues are due next, and returns
  * their endpoints. If `mayBeWritten`, a stored outcome is not written again, but its queue is looked at again.
  */
 export async function writeOutcomes(

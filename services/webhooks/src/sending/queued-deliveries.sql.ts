@@ -3,7 +3,7 @@ import { type Look, maxMoved, type QueueRows, type Sql } from '@customer-platfor
 import { makeDue } from './dispatch.sql.ts';
 
 /**
- * Makes at most `maxMoved` deliveries due now that wait after a failed attempt, and returns how many. Each then makes
+ * Of the deliveries that wait after a failed attempt, makes at most `maxMoved` due now, and returns how many. Each then makes
  * its next scheduled attempt. Locks queues before deliveries, as everywhere.
  */
 export async function retryDeliveries(tx: Sql, _: QueueRows, part: QueuePart, now: Date): Promise<number> {

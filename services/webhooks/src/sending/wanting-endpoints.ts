@@ -1,6 +1,6 @@
 import type { HeldEndpoint } from './held-endpoint.ts';
 
-/** Once this many fetched deliveries can start, nothing more is fetched for accounts that have one that can start. */
+/** Once this many fetched deliveries can start, nothing more is fetched for accounts with an endpoint that can start. */
 const maxReady = 2000;
 /** Once this many characters are fetched in all, accounts that hold `fetchedShare` or more get no more. */
 const maxFetched = 33_554_432;

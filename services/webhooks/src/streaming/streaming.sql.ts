@@ -29,7 +29,7 @@ export interface ReadPage {
 
 /**
  * Reads the events after each position that were recorded after `oldest`. Returns at most 200 and about 64 KiB per
- * position, but at least one. Filtered events are read too, with a null envelope, so a rare type does not make a read scan
+ * position, but at least one. Events that the filter excludes are read too, with a null envelope, so a rare type does not make a read scan
  * further.
  */
 export async function readPages(sql: Sql, positions: readonly Position[], oldest: Date): Promise<ReadPage[]> {
