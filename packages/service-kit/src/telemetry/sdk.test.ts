@@ -23,7 +23,11 @@ afterEach(() => {
 });
 
 it.each([
-  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', /^OTEL_EXPORTER_OTLP_PROTOCOL must be http\/protobuf or http\/json, not /],
+  [
+    'OTEL_EXPORTER_OTLP_PROTOCOL',
+    'grpc',
+    /^OTEL_EXPORTER_OTLP_PROTOCOL must be http\/protobuf or http\/json, not "grpc"$/,
+  ],
   ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'grpc', /^OTEL_EXPORTER_OTLP_TRACES_PROTOCOL must be .*, not "grpc"$/],
   ['OTEL_TRACES_SAMPLER', 'jaeger_remote', /^OTEL_TRACES_SAMPLER must be always_on, .*, not "jaeger_remote"$/],
   ['OTEL_TRACES_SAMPLER_ARG', '10', /^OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1, not "10"$/],

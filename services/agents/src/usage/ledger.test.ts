@@ -63,7 +63,9 @@ describe('a reservation', () => {
     expect(await settle(database, { accountId: call.accountId, id }, [1, 1], 'unknown')).toBe(350);
     expect(await sums()).toEqual([1, 300, 50, 0]);
     const stranger = await openLedger();
-    await expect(settle(database, { accountId: stranger.call.accountId, id }, [1, 1])).rejects.toThrow(/not exist/);
+    await expect(settle(database, { accountId: stranger.call.accountId, id }, [1, 1])).rejects.toThrow(
+      /^cannot settle call .* because it does not exist$/,
+    );
   });
 
   it('of more than 100 models a day is counted separately for the first ones, and together for the others', async () => {

@@ -204,7 +204,10 @@ describe('a call that cannot be done says why', () => {
 
   it('by the areas of the API, if a search finds nothing', async () => {
     const { text, isError } = await sandbox.call('search_operations', { query: 'zzzz' });
-    expect([isError, text]).toEqual([true, expect.stringMatching(/^query: nothing matches "zzzz"; .*calendar, /)]);
+    expect([isError, text]).toEqual([
+      true,
+      expect.stringMatching(/^query: nothing matches "zzzz"; .*calendar, agents/),
+    ]);
   });
 
   it('by the address that does not respond', async () => {
